@@ -44,6 +44,7 @@ MODELS = {
     'gemma3': ('gemma3-media/whole', True, SIGLIP),
     'gemma4': ('gemma4-media/dense', False, []),
     'gemma4-e': ('gemma4-media/small', False, []),
+    'gemma4-unified': ('gemma4-media/unified', True, []),
     'internvl': ('internvl/qwen2-original', True, []),
     'smolvlm': ('idefics3/smolvlm', True, []),
     'pixtral': ('pixtral/pixtral', False, OLDER),
@@ -89,8 +90,13 @@ def published(source, folder, names):
             config['vision_config']['architectures'] = ['PaddleOCRVisionModel']
             images |= dict(min_pixels=images['size']['shortest_edge'], max_pixels=images['size']['longest_edge'])
         (folder / 'preprocessor_config.json').write_text(json.dumps(images))
-    if source.parent.name == 'gemma4-media':
-        config['audio_config'] = config['audio_config'] and {**config['audio_config'], 'input_feat_size': config['audio_config']['subsampling_conv_channels'][0]}
+    if 'subsampling_conv_channels' in (config.get('audio_config') or {}):
+        config['audio_config']['input_feat_size'] = config['audio_config']['subsampling_conv_channels'][0]
+    if source.name == 'unified':
+        # Published configurations state the sizes of the full layers by these keys.
+        text = config['text_config']
+        full = text['per_layer_config'][str(text['layer_types'].index('full_attention'))]
+        text |= dict(global_head_dim=full['head_dim'], num_global_key_value_heads=full['num_key_value_heads'], moe_intermediate_size=None)
     if source.parent.name == 'idefics3':
         config['text_config']['architectures'] = ['VLlama3ForCausalLM']
     if source.parent.name == 'internvl':

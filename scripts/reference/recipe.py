@@ -14,6 +14,7 @@ that the layout is the library's own. <stem>.recipe.json then stands for the fil
   raw        they are the tensor's bytes, not its values
   parts      [name, scale, offset, seed, count, starts]: runs of `count` numbers of what was drawn under a name, from each start on; name '' is zeros
   swapped    the last two axes were exchanged after the parts had been joined; a number: the last ones, as many, count as one
+  as         the shape whose axes were exchanged, where it is not the tensor's own
   through    a dtype that the numbers were rounded to before they were widened
   values     few numbers that follow from a formula
   file       of tensors beside the recipe, which has the tensor, under the name `of` says
@@ -157,12 +158,16 @@ def entry_of(name, dtype, shape, bits, found, is_drawn):
     parts = found.parts(bits) if bits.size > 8 else None
     if parts and len(parts) <= max(8, bits.size // 16):
         return entry | {'parts': parts, **found.through(parts, dtype)}
-    for last in range(1, len(shape)):
-        joined = bits.reshape(*shape[: len(shape) - last], -1)
-        swapped = np.ascontiguousarray(np.swapaxes(joined, -1, -2)).reshape(-1)
-        parts = found.parts(swapped)
-        if parts and (last == 1 or len(parts) == 1):
-            return entry | {'parts': parts, 'swapped': True if last == 1 else last, **found.through(parts, dtype)}
+    # Rows of pixels may be stored channel by channel.
+    planes = [(*shape[:-1], 3, shape[-1] // 3)] if shape and shape[-1] % 3 == 0 else []
+    for viewed in (shape, *planes):
+        for last in range(1, len(viewed)):
+            joined = bits.reshape(*viewed[: len(viewed) - last], -1)
+            swapped = np.ascontiguousarray(np.swapaxes(joined, -1, -2)).reshape(-1)
+            parts = found.parts(swapped)
+            if parts and (last == 1 or len(parts) == 1):
+                of = {} if viewed is shape else {'as': list(viewed)}
+                return entry | {'parts': parts, **of, 'swapped': True if last == 1 else last, **found.through(parts, dtype)}
     if not is_drawn and bits.size > 32:
         return None
     if bits.size > 600:

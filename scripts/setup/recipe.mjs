@@ -119,7 +119,7 @@ function tensorOf(recipe, entry, [name, source], read) {
     name,
     dtype,
     shape,
-    data: bytesOf(entry.swapped ? swapped(typed, shape, Number(entry.swapped)) : typed),
+    data: bytesOf(entry.swapped ? swapped(typed, entry.as ?? shape, Number(entry.swapped)) : typed),
   };
 }
 

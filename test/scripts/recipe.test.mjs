@@ -94,6 +94,14 @@ it('Entries are drawn by pattern, renamed, joined of parts, swapped, listed and 
       ],
     },
     { ...plain, names: 'turned', parts: [['layers.1.b', 1, 0, 5, 6, [0]]], swapped: true },
+    {
+      ...plain,
+      names: 'planes',
+      shape: [6],
+      as: [2, 3],
+      parts: [['layers.1.b', 1, 0, 5, 6, [0]]],
+      swapped: true,
+    },
     { names: 'listed', dtype: 'F32', shape: [2], values: [1.5, -2] },
     { names: 'read', dtype: 'F32', shape: [2], file: 'x.safetensors', of: 's' },
   ];
@@ -107,6 +115,7 @@ it('Entries are drawn by pattern, renamed, joined of parts, swapped, listed and 
     other: b,
     joined: [0, 0, b[4], b[5], b[0], b[1]],
     turned: [b[0], b[2], b[4], b[1], b[3], b[5]],
+    planes: [b[0], b[2], b[4], b[1], b[3], b[5]],
     listed: [1.5, -2],
     read: [7, 8],
   });

@@ -30,6 +30,8 @@ export interface GgufPart {
   isSoftplus?: boolean;
   /** Channels of an image whose pixels stand channel by channel in a stored row, and pixel by pixel on the page; left out: columns are stored in their order. */
   planes?: number;
+  /** Groups of rows that are stored one after another, and whose rows take turns on the page; left out: rows are stored in their order. */
+  interleaved?: number;
 }
 
 export interface GgufClass {

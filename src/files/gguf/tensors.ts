@@ -8,7 +8,7 @@ import type { GgufTensor } from './gguf.ts';
 import type { GgufPart } from './model.ts';
 
 export function entryOf(tensor: GgufTensor, part: GgufPart): TensorEntry {
-  const { name, shape, firstRow = 0, pairedHeads, groupedHeads, planes, added = 0 } = part;
+  const { name, shape, firstRow = 0, pairedHeads, groupedHeads, planes, interleaved, added = 0 } = part;
   // A vector may be a row of a matrix, as the bias of an expert is.
   const rows = shape.length === 1 && tensor.shape.length > 1 ? 1 : rowsOf(shape);
   const rowBytes = tensor.bytes / rowsOf(tensor.shape);
@@ -48,8 +48,17 @@ export function entryOf(tensor: GgufTensor, part: GgufPart): TensorEntry {
       throw broken(tensor, `is stored as ${tensor.type}, and patches need F32, F16 or BF16`);
     return {
       ...entry,
-      source: byPixels(entry, { rowBytes: bytes / rows, planes, unit: VALUE_BYTES[tensor.type]! }),
+      source: byPixels(entry, {
+        rowBytes: shape.length === 1 ? bytes : bytes / rows,
+        planes,
+        unit: VALUE_BYTES[tensor.type]!,
+      }),
     };
+  }
+  if (interleaved !== undefined) {
+    if (rows % interleaved !== 0)
+      throw broken(tensor, `has ${rows} rows, which are not ${interleaved} groups of equal size`);
+    return { ...entry, source: takingTurns(entry, rowBytes, interleaved) };
   }
   if (part.isSoftplus !== true && added === 0) return entry;
   if (tensor.type !== 'F32')
@@ -151,6 +160,28 @@ function changed(stored: Stored, change: (value: number) => number): ByteSource 
     const values = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
     values.forEach((value, i) => (values[i] = change(value)));
     target.set(bytes.subarray(at - first, at - first + target.length));
+  });
+}
+
+/** Rows of groups that are stored one after another: the first row of each group, then the second. */
+function takingTurns(stored: Stored, rowBytes: number, groups: number): ByteSource {
+  const groupBytes = stored.bytes / groups;
+  return rewritten(stored, async (at, target) => {
+    const turnBytes = groups * rowBytes;
+    const firstTurn = Math.floor(at / turnBytes);
+    const turns = Math.ceil((at + target.length) / turnBytes) - firstTurn;
+    const read = Array.from({ length: groups }, (_, group) =>
+      stored.source.read(stored.offset + group * groupBytes + firstTurn * rowBytes, turns * rowBytes),
+    );
+    const rows = await Promise.all(read);
+    for (let done = 0; done < target.length;) {
+      const row = Math.floor((at + done) / rowBytes) - firstTurn * groups;
+      const within = (at + done) % rowBytes;
+      const from = Math.floor(row / groups) * rowBytes + within;
+      const count = Math.min(rowBytes - within, target.length - done);
+      target.set(rows[row % groups]!.subarray(from, from + count), done);
+      done += count;
+    }
   });
 }
 

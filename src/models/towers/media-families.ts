@@ -12,6 +12,7 @@ import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from '../text
 import { GEMMA3 } from '../vision/gemma3-media.ts';
 import { GEMMA3N } from '../vision/gemma3n/gemma3n-media.ts';
 import { GEMMA4_VISION_GGUF } from '../vision/gemma4-gguf.ts';
+import { GEMMA4_UNIFIED_GGUF } from '../vision/gemma4-unified-gguf.ts';
 import { GEMMA4, GEMMA4_UNIFIED } from '../vision/gemma4-media.ts';
 import { DEEPSEEK_OCR } from '../vision/ocr/deepseek-ocr-media.ts';
 import { GLM_VISION_GGUF } from '../vision/ocr/glm-vision-gguf.ts';
@@ -74,6 +75,7 @@ export const GGUF_TOWERS: readonly GgufTower[] = [
   QWEN3_VISION_GGUF,
   GEMMA3_VISION_GGUF,
   GEMMA4_VISION_GGUF,
+  GEMMA4_UNIFIED_GGUF,
   INTERNVL_VISION_GGUF,
   IDEFICS3_VISION_GGUF,
   GLM_VISION_GGUF,

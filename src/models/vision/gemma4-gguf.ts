@@ -74,8 +74,8 @@ const CLASS = 'Gemma4ForConditionalGeneration';
 const SOUNDS = 'clip.audio.projector_type';
 /** A bound of what a linear layer takes or gives, behind the layer's name. */
 const BOUND = /\.((?:in|out)put_(?:min|max))$/;
-/** Patches along a side of the square of which a row is the mean. */
-const POOLED = 3;
+/** Patches along a side of the square that makes a row. */
+export const GEMMA4_POOLED = 3;
 
 export const GEMMA4_VISION_GGUF: GgufTower = {
   projector: 'gemma4v',
@@ -90,7 +90,7 @@ export const GEMMA4_VISION_GGUF: GgufTower = {
     const hears = keys.get(SOUNDS) !== undefined;
     const squares = {
       patch_size: keys.count('clip.vision.patch_size'),
-      pooling_kernel_size: keys.count('clip.vision.projector.scale_factor', POOLED),
+      pooling_kernel_size: keys.count('clip.vision.projector.scale_factor', GEMMA4_POOLED),
     };
     // Tokens of an image see each other in the models whose layers have no rows of tokens of their own.
     const sees = language.config['hidden_size_per_layer_input'] ? null : 'vision';
@@ -101,17 +101,22 @@ export const GEMMA4_VISION_GGUF: GgufTower = {
         vision_config: { ...visionConfig(file), ...squares },
         audio_config: hears ? audioConfig(file) : null,
       }),
-      processors: {
-        'processor_config.json': {
-          image_processor: squares,
-          video_processor: { ...squares, image_mean: [0, 0, 0], image_std: [1, 1, 1] },
-          ...(hears && { feature_extractor: { feature_size: mels } }),
-        },
-      },
+      processors: gemma4Processors(squares, hears ? { feature_size: mels } : null),
     };
   },
   parts: (tensor, file) => partsOf(tensor, file),
 };
+
+/** `squares`: sizes of patches and of the squares that make a row; `heard`: the settings of sounds, null: there are none. */
+export function gemma4Processors(squares: Json, heard: Json | null): Record<string, Json> {
+  const video = { ...squares, image_mean: [0, 0, 0], image_std: [1, 1, 1] };
+  return {
+    'processor_config.json': {
+      ...{ image_processor: squares, video_processor: video },
+      ...(heard && { feature_extractor: heard }),
+    },
+  };
+}
 
 const shapeOf = ({ tensors }: TowerFile, name: string): readonly number[] => tensors.get(name)?.shape ?? [];
 

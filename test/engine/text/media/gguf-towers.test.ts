@@ -17,6 +17,7 @@ import type { Device } from '../../../../src/gpu/device.ts';
 import { GGUF_TOWERS } from '../../../../src/models/towers/media-families.ts';
 import type { MediaModel, PreparedMedium } from '../../../../src/models/media.ts';
 import { finished } from '../../../../src/models/preparation.ts';
+import { readGemma4Config } from '../../../../src/models/text/gemma4/gemma4-config.ts';
 import { openModelTestDevice } from '../../../gpu/test-device.ts';
 import { requestOf as conversationOf, run, type Conversation } from './conversations.ts';
 import { openMediaGolden, openMediaModel, requestOf } from './media-golden.ts';
@@ -57,6 +58,11 @@ const PAIRS: readonly Pair[] = [
   { name: 'gemma4', from: 'gemma4-media/dense', metadata: 'gemma4', settings: { max_soft_tokens: 280 } },
   { name: 'gemma4-e', from: 'gemma4-media/small', metadata: 'gemma4', settings: { max_soft_tokens: 280 } },
   { name: 'gemma4-e', from: 'gemma4-media/small', metadata: 'gemma4', heard: GEMMA4 },
+  {
+    ...{ name: 'gemma4-unified', from: 'gemma4-media/unified', metadata: 'gemma4' },
+    settings: { max_soft_tokens: 280 },
+  },
+  { name: 'gemma4-unified', from: 'gemma4-media/unified', metadata: 'gemma4', heard: {} },
   { name: 'internvl', from: 'internvl/qwen2-original', metadata: 'qwen2' },
   { name: 'smolvlm', from: 'idefics3/smolvlm', metadata: 'llama' },
   { name: 'pixtral', from: 'pixtral/pixtral', metadata: 'llama' },
@@ -139,6 +145,18 @@ it.each(PAIRS)(
     }
   },
 );
+
+// Files of its language model are those of Gemma 4's other sizes, whose full layers have no tokens that see each other.
+it("tokens of an image see each other in all layers beside the projections of Gemma 4 12B's media", async () => {
+  const pair = await openCheckpoint(
+    await openDiskFolder(`${GOLDEN}/gguf-towers/gemma4-unified`),
+    TEXT_CLASSES,
+  );
+  const { config, architecture } = pair;
+  await pair.close();
+  expect(architecture).toBe('Gemma4UnifiedForCausalLM');
+  expect(readGemma4Config(config, architecture)).toMatchObject({ spansEverywhere: true });
+});
 
 function soundParts(parts: string | (string | number)[], sounds: Uint8Array[]): string | ContentPart[] {
   if (typeof parts === 'string') return parts;
