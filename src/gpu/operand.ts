@@ -13,7 +13,7 @@ export interface Slice {
 export type Operand = Tensor | Slice | Region;
 
 /** Alignment in bytes that every adapter accepts for a binding's offset. */
-const OFFSET_ALIGNMENT = 256;
+export const OFFSET_ALIGNMENT = 256;
 
 export function isSlice(operand: Operand): operand is Slice {
   return 'tensor' in operand;

@@ -6,8 +6,11 @@ import { Tape } from '../gpu/tape.ts';
 /** Records dispatches of fixed sizes and submits them. */
 export function runOnce(device: Device, record: (tape: Tape) => void): void {
   const tape = new Tape(device, {});
-  record(tape);
-  tape.finish();
-  tape.run({});
-  tape.destroy();
+  try {
+    record(tape);
+    tape.finish();
+    tape.run({});
+  } finally {
+    tape.destroy();
+  }
 }

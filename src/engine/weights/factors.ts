@@ -115,10 +115,12 @@ export class Factors implements Disposable {
     const size = elements(entry.shape);
     const region = this.#allocate(entry.name, size);
     this.#entries.set(entry, region);
-    const columns = entry.shape.length > 1 ? size / entry.shape[0]! : size;
     return {
       entry,
-      place: (tape, chunk) => widenChunk(tape, region, chunk, chunk.rows * columns, chunk.firstRow * columns),
+      place(tape, chunk) {
+        const { values, rows, firstRow } = chunk;
+        widenChunk(tape, region, chunk, values, firstRow * (values / rows));
+      },
     };
   }
 

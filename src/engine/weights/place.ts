@@ -29,8 +29,9 @@ export function placeWeights(
   const marks = repetitions(plan);
   try {
     plan.requests.forEach((planned, i) => {
-      const of = { isHosted: hosted.has(i), mark: marks[i]!, zeros };
-      placed.push(...placeRequest(device, planned, handles[i]!, of));
+      const one = placeRequest(device, planned, handles[i]!, { isHosted: hosted.has(i), mark: marks[i]! });
+      placed.push(...one.placed);
+      zeros.push(...one.zeros);
     });
     fillZeros(device, zeros);
     return placed;
@@ -50,28 +51,40 @@ export function repetitions({ requests }: WeightPlan): string[] {
   });
 }
 
+interface Placed {
+  placed: PackedRegion[];
+  /** Regions with padding, which must be zero. */
+  zeros: Region[];
+}
+
 function placeRequest(
   device: Device,
   { request, matrix, floats, order }: PlannedRequest,
   handle: WeightHandle,
-  { isHosted, mark, zeros }: { isHosted: boolean; mark: string; zeros: Region[] },
-): PackedRegion[] {
+  { isHosted, mark }: { isHosted: boolean; mark: string },
+): Placed {
   const name = request.names[0]! + mark;
-  // Padding must be zero.
-  const placeZeros = (tensor: Tensor, of: string, bytes: number): PackedRegion => {
-    const placed = placeFloats(device, tensor, of, bytes);
-    zeros.push(placed.region);
-    return placed;
+  const zeros: Region[] = [];
+  const placed: PackedRegion[] = [];
+  const placePadded = (tensor: Tensor, of: string, bytes: number): void => {
+    const one = placeFloats(device, tensor, of, bytes);
+    placed.push(one);
+    zeros.push(one.region);
   };
-  if (!(handle instanceof Matrix)) return [placeZeros(handle, name, floats)];
-  if (!isHosted) zeros.push(...allocateWindows(device, handle, matrix!));
-  const regions = isHosted ? [] : windowRegions(handle, mark);
   try {
-    if (handle.bias) regions.push(placeZeros(handle.bias, request.bias![0]! + mark, floats));
-    if (handle.order) regions.push(placeZeros(handle.order, `${name}/order`, order));
-    return regions;
+    if (!(handle instanceof Matrix)) {
+      placePadded(handle, name, floats);
+      return { placed, zeros };
+    }
+    if (!isHosted) {
+      zeros.push(...allocateWindows(device, handle, matrix!));
+      placed.push(...windowRegions(handle, mark));
+    }
+    if (handle.bias) placePadded(handle.bias, request.bias![0]! + mark, floats);
+    if (handle.order) placePadded(handle.order, `${name}/order`, order);
+    return { placed, zeros };
   } catch (error) {
-    regions.forEach(({ region }) => device.free(region.buffer));
+    placed.forEach(({ region }) => device.free(region.buffer));
     throw error;
   }
 }

@@ -20,11 +20,15 @@ import {
   endOf,
   readBatch,
   slotBytes,
-  type UnplacedChunk,
-  type UploadedBytes,
+  type FileRange,
+  type BufferedRange,
 } from './upload-batches.ts';
 
-export type UploadedChunk = Omit<PackedChunk, 'source'> & { source: SourceFormat | null };
+export interface UploadedChunk extends Omit<PackedChunk, 'source'> {
+  source: SourceFormat | null;
+  /** Values of its rows. */
+  values: number;
+}
 
 export interface Wanted {
   entry: TensorEntry;
@@ -59,8 +63,11 @@ export async function uploadAll(
   let done = 0;
   let inFlight = 0;
   try {
-    for (const batch of batchesOf(chunksOf(order, capacity, device), capacity)) {
+    for (const batch of batchesOf(rowChunks(order, capacity, device), capacity)) {
       await readBatch(batch, host);
+      // A submit to a lost device ends the process where Dawn does not validate.
+      await device.loss();
+      if (device.isLost) throw new Error('the device was lost while weights were read');
       device.gpu.queue.writeBuffer(raw, 0, host, 0, endOf(batch));
       runOnce(device, (tape) => {
         for (const chunk of batch) placeChunk(tape, chunk, raw, wholeOf(counts));
@@ -85,7 +92,7 @@ export async function uploadAll(
 }
 
 /** Rows of a wanted tensor. */
-interface RowChunk extends UnplacedChunk {
+interface RowChunk extends FileRange {
   wanted: Wanted;
   /** Number of the tensor among all. */
   tensor: number;
@@ -95,10 +102,11 @@ interface RowChunk extends UnplacedChunk {
   values: number;
 }
 
-function* chunksOf(order: readonly Wanted[], capacity: number, device: Device): Generator<RowChunk> {
+function* rowChunks(order: readonly Wanted[], capacity: number, device: Device): Generator<RowChunk> {
   for (const [tensor, wanted] of order.entries()) {
     const entry = asRows(wanted.entry);
-    const { rows: all, rowBytes, rowsAtOnce } = chunking(wanted, capacity, device);
+    if (entry.bytes === 0) continue;
+    const { rows: all, rowBytes, rowsAtOnce } = rowsOf(wanted, capacity, device);
     for (let firstRow = 0; firstRow < all; firstRow += rowsAtOnce) {
       const rows = Math.min(rowsAtOnce, all - firstRow);
       const { source, offset } = entry;
@@ -112,7 +120,7 @@ function* chunksOf(order: readonly Wanted[], capacity: number, device: Device): 
 /** Records the check of a chunk's values and the kernels that pack it. */
 function placeChunk(
   tape: Tape,
-  { wanted, tensor, firstRow, rows, values, at, bytes }: RowChunk & UploadedBytes,
+  { wanted, tensor, firstRow, rows, values, at, bytes }: RowChunk & BufferedRange,
   buffer: GPUBuffer,
   counts: Region,
 ): void {
@@ -121,7 +129,7 @@ function placeChunk(
   const raw = { buffer, offset: at, size };
   const source = sourceOf(entry.dtype) ?? null;
   checkValues(tape, { raw, source, bytes: size, values }, { counts, tensor });
-  wanted.place(tape, chunkOf(entry, raw, { first: firstRow, count: rows }));
+  wanted.place(tape, packedChunk(entry, raw, { first: firstRow, count: rows, values }));
 }
 
 /**
@@ -132,12 +140,16 @@ export function rehearseUpload(device: Device, wanted: readonly Wanted[], places
   const capacity = uploadBytes(device, wanted);
   const raw = device.allocate('step', 'reading weights', capacity);
   const counts = createCounters(device, wanted.length);
+  // Only what is allocated matters: the tape never runs.
   const tape = new Tape(device, {});
   try {
     for (const one of places ? wanted : []) {
-      const { rows, rowsAtOnce } = chunking(one, capacity, device);
-      const stored = { first: 0, count: Math.min(rows, rowsAtOnce) };
-      one.place(tape, chunkOf(asRows(one.entry), wholeOf(raw), stored));
+      const entry = asRows(one.entry);
+      if (entry.bytes === 0) continue;
+      const { rows, rowsAtOnce } = rowsOf(one, capacity, device);
+      const count = Math.min(rows, rowsAtOnce);
+      const values = (elementsOf(entry) / rows) * count;
+      one.place(tape, packedChunk(entry, wholeOf(raw), { first: 0, count, values }));
     }
   } finally {
     tape.destroy();
@@ -147,7 +159,7 @@ export function rehearseUpload(device: Device, wanted: readonly Wanted[], places
 }
 
 /** Rows of a tensor as it is stored, their bytes, and how many are read at once. Throws unsupported for rows that are too long. */
-function chunking(
+function rowsOf(
   { entry: stored, rowStep, placedRowBytes = 0 }: Wanted,
   capacity: number,
   device: Device,
@@ -203,12 +215,12 @@ function rowStepOf({ dtype, shape, isTransposed = false }: TensorEntry): number 
   return step;
 }
 
-function chunkOf(
+function packedChunk(
   { dtype, shape, isTransposed = false }: TensorEntry,
   raw: Region,
-  stored: { first: number; count: number },
+  stored: { first: number; count: number; values: number },
 ): UploadedChunk {
-  const chunk = { raw, source: SOURCES[dtype] ?? null };
+  const chunk = { raw, source: SOURCES[dtype] ?? null, values: stored.values };
   return isTransposed
     ? { ...chunk, firstRow: 0, rows: shape[0]!, ks: stored }
     : { ...chunk, firstRow: stored.first, rows: stored.count };

@@ -5,10 +5,10 @@ import {
   batchesOf,
   endOf,
   readBatch,
-  type UploadedBytes,
+  type BufferedRange,
 } from '../../../src/engine/weights/upload-batches.ts';
 
-type Source = UploadedBytes['source'] & { reads: [from: number, length: number][] };
+type Source = BufferedRange['source'] & { reads: [from: number, length: number][] };
 
 /** Byte i of the file is i mod 251, plus one, so that none is zero. */
 const byteAt = (i: number): number => (i % 251) + 1;
@@ -25,7 +25,7 @@ function fileOf(): Source {
 }
 
 /** Bytes at the places of a batch, each with zeros up to 16 bytes. */
-async function expectPlaced(batch: readonly UploadedBytes[], capacity: number): Promise<void> {
+async function expectPlaced(batch: readonly BufferedRange[], capacity: number): Promise<void> {
   const host = new Uint8Array(capacity).fill(255);
   await readBatch(batch, host);
   for (const { from, bytes, at } of batch) {
