@@ -244,10 +244,48 @@ def ling_tensors(config):
             yield from block(f'{layer}.mlp.{name}', config['moe_intermediate_size'])
 
 
-def save_ling(config, seed, folder):
+# Nor has it one for DeepSeek-OCR, of which these are the text model's tensors.
+MODELS['deepseek-ocr'] = {
+    'architectures': ['DeepseekOCRForCausalLM'], 'model_type': 'DeepseekOCR', 'tie_word_embeddings': False,
+    'language_config': {
+        **SIZES, 'hidden_size': 32, 'num_key_value_heads': 4, 'n_routed_experts': 4, 'num_experts_per_tok': 2, 'n_shared_experts': 2,
+        'moe_intermediate_size': 12, 'first_k_dense_replace': 1, 'n_group': 1, 'topk_group': 1, 'topk_method': 'greedy', 'use_mla': False,
+        'kv_lora_rank': None, 'q_lora_rank': None, 'qk_nope_head_dim': 0, 'qk_rope_head_dim': 0, 'v_head_dim': 0,
+    },
+}
+
+
+def deepseek_ocr_tensors(stated):
+    """Names and shapes of the text model."""
+    config = stated['language_config']
+    hidden = config['hidden_size']
+
+    def block(name, width):
+        yield from ((f'{name}.{part}_proj.weight', (width, hidden)) for part in ('gate', 'up'))
+        yield f'{name}.down_proj.weight', (hidden, width)
+
+    yield from (('model.embed_tokens.weight', (config['vocab_size'], hidden)), ('lm_head.weight', (config['vocab_size'], hidden)))
+    yield 'model.norm.weight', (hidden,)
+    for i in range(config['num_hidden_layers']):
+        layer = f'model.layers.{i}'
+        yield from ((f'{layer}.{norm}.weight', (hidden,)) for norm in ('input_layernorm', 'post_attention_layernorm'))
+        yield from ((f'{layer}.self_attn.{part}_proj.weight', (hidden, hidden)) for part in 'qkvo')
+        if i < config['first_k_dense_replace']:
+            yield from block(f'{layer}.mlp', config['intermediate_size'])
+            continue
+        yield f'{layer}.mlp.gate.weight', (config['n_routed_experts'], hidden)
+        for j in range(config['n_routed_experts']):
+            yield from block(f'{layer}.mlp.experts.{j}', config['moe_intermediate_size'])
+        yield from block(f'{layer}.mlp.shared_experts', config['n_shared_experts'] * config['moe_intermediate_size'])
+
+
+LISTED = {'bailing_moe': ling_tensors, 'bailing_moe_v2': ling_tensors, 'DeepseekOCR': deepseek_ocr_tensors}
+
+
+def save_listed(config, seed, folder):
     draws = Draws(seed)
     tensors = {}
-    for name, shape in ling_tensors(config):
+    for name, shape in LISTED[config['model_type']](config):
         is_norm = len(shape) == 1 and not name.endswith('bias')
         tensors[name] = draws(name, shape, 0.1 if name.endswith('bias') else 0.3, 1.0 if is_norm else 0.0).contiguous()
     save_file(tensors, folder / 'model.safetensors', {'format': 'pt'})
@@ -330,7 +368,7 @@ MODELS['gemma3n'] = {
     'vocab_size_per_layer_input': 40, 'hidden_size_per_layer_input': 256, 'num_kv_shared_layers': 0, 'laurel_rank': 64,
     'activation_sparsity_pattern': [0.95, 0.95], 'layer_types': ['sliding_attention', 'full_attention'],
 }
-SEEDS['gemma3n'] = 800
+SEEDS |= {'gemma3n': 800, 'deepseek-ocr': 801}
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 
 
@@ -473,8 +511,8 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         kind = stated['model_type']
-        if kind.startswith('bailing'):
-            draws = save_ling(stated, SEEDS[name], folder)
+        if kind in LISTED:
+            draws = save_listed(stated, SEEDS[name], folder)
             keep(folder / 'model.safetensors', draws)
             convert(folder, folder / 'model.gguf', name)
             keep_gguf(folder / 'model.gguf', draws, pool=ROOT / 'codes.safetensors')

@@ -49,6 +49,7 @@ MODELS = {
     'smolvlm': ('idefics3/smolvlm', True, []),
     'pixtral': ('pixtral/pixtral', False, OLDER),
     'mistral3': ('pixtral/mistral3', True, OLDER),
+    'deepseek-ocr': ('ocr/deepseek-ocr', True, []),
     'glm-4v-moe': ('ocr/glm-4v-moe', False, []),
     'glm-ocr': ('ocr/glm-ocr', True, []),
     'lfm2-vl': ('ocr/lfm2-vl', False, []),
@@ -80,7 +81,9 @@ def published(source, folder, names):
         # Published towers have the longest side of an image as their own size.
         settings = [json.loads(path.read_text()) for path in folder.glob('*processor_config.json')]
         config['vision_config']['image_size'] = next(one['size'] for one in [*settings, settings[0].get('image_processor', {})] if 'size' in one)['longest_edge']
-    if source.parent.name == 'ocr':
+    if source.name == 'deepseek-ocr':
+        tensors = published_pages(tensors, config)
+    elif source.parent.name == 'ocr':
         images = json.loads((folder / 'processor_config.json').read_text())['image_processor']
         if source.name == 'lighton-ocr':
             # The converter knows the class by its first name; published towers have the longest side of an image as their own size.
@@ -105,6 +108,23 @@ def published(source, folder, names):
     (folder / 'config.json').write_text(json.dumps(config))
     save_file(tensors, folder / 'model.safetensors')
     return config
+
+
+def published_pages(tensors, config):
+    """DeepSeek-OCR has each expert's matrices by themselves, and patches of CLIP, which are not read."""
+    found = {}
+    for name, value in tensors.items():
+        module, _, projection = name.rpartition('.experts.')
+        if not module:
+            found[name] = value
+            continue
+        names = ['gate_proj', 'up_proj'] if projection == 'gate_up_proj' else [projection]
+        for i, expert in enumerate(value):
+            for one, rows in zip(names, expert.chunk(len(names))):
+                found[f'{module}.experts.{i}.{one}.weight'] = rows.contiguous()
+    width = config['vision_config']['width']['clip-l-14-224']['width']
+    found['model.vision_model.embeddings.patch_embedding.weight'] = torch.zeros(width, 3, 14, 14, dtype=torch.float16)
+    return found
 
 
 def vocabulary(folder, size):
@@ -156,6 +176,10 @@ def add_settings(model):
     if 'merge_size' in model.preprocessor_config:
         writer.add_vision_min_pixels(size['shortest_edge'])
         writer.add_vision_max_pixels(size['longest_edge'])
+    if 'candidate_resolutions' in model.preprocessor_config:
+        writer.add_vision_preproc_image_size(model.preprocessor_config['candidate_resolutions'][0][0])
+        # llama.cpp has no key of the size of tiles.
+        writer.add_uint32('clip.vision.preproc_tile_size', model.preprocessor_config['tile_size'])
     theta = model.hparams.get('rope_parameters', {}).get('rope_theta', 10000.0)
     window = (model.hparams_vision or {}).get('window_size')
     pooled = (model.hparams_vision or {}).get('pooling_kernel_size', 3)
@@ -183,7 +207,7 @@ def main():
             tag = {torch.float16: 'F16', torch.float32: 'F32'}[types.pop()]
             convert(folder, target / f'mmproj-{name}-{tag}.gguf', name, ModelType.MMPROJ, {}, drawn)
             if has_text:
-                text = config.get('text_config') or config.get('llm_config') or config
+                text = config.get('text_config') or config.get('llm_config') or config.get('language_config') or config
                 # Of Gemma the converter keeps the rows of known tokens only.
                 size = 264 if name == 'gemma3' else text['vocab_size']
                 own = {'set_vocab': vocabulary(folder, size), 'no_mtp': True}

@@ -20,6 +20,7 @@ const NAMES = [
   'llama',
   'qwen3-moe',
   'deepseek-v3',
+  'deepseek-ocr',
   'mistral4',
   'gemma',
   'gemma3',

@@ -32,7 +32,7 @@ export interface KnownClasses {
   transposed?: (architecture: string) => RegExp | null;
   /** How vectors of a class are computed from tensors that are stored; null, or left out: none is. */
   derived?: (config: Json, architecture: string) => DerivedVectors | null;
-  /** The chat template of a class whose checkpoints were published without one; null, or left out: there is none. */
+  /** The chat template of a class, or of a general.architecture, whose checkpoints were published without one; null, or left out: there is none. */
   template?: (architecture: string) => string | null;
   /** For messages: "those that run". */
   purpose: string;

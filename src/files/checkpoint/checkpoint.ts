@@ -105,7 +105,7 @@ export async function readCheckpointSpeech(
 ): Promise<{ tokenizer: Tokenizer; chatTemplate: ChatTemplates | null }> {
   const names = await folder.names();
   const gguf = ggufOf(folder.path, names);
-  if (gguf !== null) return readGgufSpeech(folder, gguf);
+  if (gguf !== null) return readGgufSpeech(folder, gguf, template);
   const config = names.includes('tokenizer_config.json')
     ? await readJson(folder, 'tokenizer_config.json')
     : {};

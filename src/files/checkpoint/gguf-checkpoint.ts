@@ -67,7 +67,7 @@ export async function ggufCheckpoint(files: GgufFiles, known: KnownClasses): Pro
     sources: files.sources,
     tokenizer: () => openTokenizer({ ...tokenizerFiles(keys), file: keys.file }),
     checkTokenizer: () => checkTokenizer(keys),
-    chatTemplate: chatTemplates(keys),
+    chatTemplate: chatTemplates(keys, known.template),
     layout: layoutOf(files, gguf.name),
   };
 }
@@ -76,12 +76,13 @@ export async function ggufCheckpoint(files: GgufFiles, known: KnownClasses): Pro
 export async function readGgufSpeech(
   folder: Folder,
   name: string,
+  template?: KnownClasses['template'],
 ): Promise<{ tokenizer: Tokenizer; chatTemplate: ChatTemplates | null }> {
   const { keys, sources } = await openGgufFiles(folder, name);
   await closeAll(sources);
   return {
     tokenizer: openTokenizer({ ...tokenizerFiles(keys), file: keys.file }),
-    chatTemplate: chatTemplates(keys),
+    chatTemplate: chatTemplates(keys, template),
   };
 }
 
@@ -201,8 +202,13 @@ function generationConfig(keys: GgufKeys): Record<string, unknown> {
 
 const TEMPLATE = 'tokenizer.chat_template';
 
-/** The template, and those with a name of their own; null: there are none. */
-function chatTemplates(keys: GgufKeys): ChatTemplates | null {
+/**
+ * The template, and those with a name of their own; null: there are none. Where a model was published without one, llama.cpp writes one that knows no
+ * images, in whose place that of the class stands.
+ */
+function chatTemplates(keys: GgufKeys, template: KnownClasses['template']): ChatTemplates | null {
+  const own = template?.(keys.text('general.architecture', '')) ?? null;
+  if (own !== null && !keys.text(TEMPLATE, '').includes('image')) return { default: own };
   const named = keys
     .names()
     .filter((key) => key === TEMPLATE || key.startsWith(`${TEMPLATE}.`))

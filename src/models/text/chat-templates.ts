@@ -5,7 +5,11 @@ const DEEPSEEK_OCR = `{{ bos_token }}{% for message in messages %}{% if message[
 {%- else %}{% for part in message['content'] %}{% if part['type'] == 'image' %}{{ '<image>\\n' }}{% else %}{{ part['text'] }}{% endif %}
 {%- endfor %}{% endif %}{% endfor %}`;
 
-const TEMPLATES: ReadonlyMap<string, string> = new Map([['DeepseekOCRForCausalLM', DEEPSEEK_OCR]]);
+/** By classes, and by general.architecture of their GGUF files. */
+const TEMPLATES: ReadonlyMap<string, string> = new Map([
+  ['DeepseekOCRForCausalLM', DEEPSEEK_OCR],
+  ['deepseek2-ocr', DEEPSEEK_OCR],
+]);
 
 /** null: checkpoints of the class have their own. */
-export const classTemplate = (className: string): string | null => TEMPLATES.get(className) ?? null;
+export const classTemplate = (name: string): string | null => TEMPLATES.get(name) ?? null;

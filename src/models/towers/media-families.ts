@@ -14,6 +14,7 @@ import { GEMMA3N } from '../vision/gemma3n/gemma3n-media.ts';
 import { GEMMA4_VISION_GGUF } from '../vision/gemma4-gguf.ts';
 import { GEMMA4_UNIFIED_GGUF } from '../vision/gemma4-unified-gguf.ts';
 import { GEMMA4, GEMMA4_UNIFIED } from '../vision/gemma4-media.ts';
+import { DEEPSEEK_OCR_GGUF } from '../vision/ocr/deepseek-ocr-gguf.ts';
 import { DEEPSEEK_OCR } from '../vision/ocr/deepseek-ocr-media.ts';
 import { GLM_VISION_GGUF } from '../vision/ocr/glm-vision-gguf.ts';
 import { GLM_4V, GLM_OCR } from '../vision/ocr/glm-vision-media.ts';
@@ -78,6 +79,7 @@ export const GGUF_TOWERS: readonly GgufTower[] = [
   GEMMA4_UNIFIED_GGUF,
   INTERNVL_VISION_GGUF,
   IDEFICS3_VISION_GGUF,
+  DEEPSEEK_OCR_GGUF,
   GLM_VISION_GGUF,
   LFM2_VISION_GGUF,
   LIGHT_ON_VISION_GGUF,

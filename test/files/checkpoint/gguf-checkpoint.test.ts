@@ -16,6 +16,7 @@ import { decoderParts, type DecoderLayout } from '../../../src/models/text/block
 import { readText } from '../../../src/models/text/registry.ts';
 import { memorySource } from '../memory-source.ts';
 import { mutations } from '../gguf/mutations.ts';
+import { rewritten } from '../gguf/rewritten.ts';
 import { f32Tensor, writeGguf, type Written, type WrittenTensor } from '../gguf/write-gguf.ts';
 
 const LLAMA = fileURLToPath(new URL('../../golden/gguf/llama/model.gguf', import.meta.url));
@@ -35,24 +36,6 @@ function folderOf(files: Record<string, Uint8Array>): OpenFolder {
       return { ...memorySource(name, files[name]!), close: async () => void leftOpen.delete(name) };
     },
   };
-}
-
-/** A file with all of the tensors of another one, or a part of them. */
-async function rewritten(
-  file: string,
-  keep: (nth: number) => boolean,
-  more: Record<string, Written>,
-): Promise<Uint8Array> {
-  const { metadata, tensors } = await readGguf(memorySource('m.gguf', readFileSync(file)));
-  const kept: WrittenTensor[] = [];
-  for (const [nth, { name, shape, source, offset, bytes }] of tensors.entries())
-    if (keep(nth)) kept.push({ name, type: 0, shape, bytes: await source.read(offset, bytes) });
-  const plain = Object.fromEntries([...metadata].filter(([, value]) => typeof value !== 'object')) as Record<
-    string,
-    Written
-  >;
-  const eps = { 'llama.attention.layer_norm_rms_epsilon': { type: 'f32', value: 1e-6 } } as const;
-  return writeGguf({ metadata: { ...plain, ...eps, ...more }, tensors: kept });
 }
 
 const split = (no: number, count: number, tensors: number): Record<string, Written> => ({

@@ -20,6 +20,7 @@ const GOLDEN = fileURLToPath(new URL('../../golden/gguf-towers', import.meta.url
 const GEMMA = `${GOLDEN}/gemma3/gemma3-F16.gguf`;
 const GEMMA_TOWER = `${GOLDEN}/gemma3/mmproj-gemma3-F16.gguf`;
 const QWEN = `${GOLDEN}/qwen3-vl/qwen3-vl-F16.gguf`;
+const PAGES = `${GOLDEN}/deepseek-ocr/deepseek-ocr-F16.gguf`;
 const MISTRAL = `${GOLDEN}/mistral3/mistral3-F16.gguf`;
 const PIXTRAL_TOWER = `${GOLDEN}/pixtral/mmproj-pixtral-F16.gguf`;
 
@@ -82,7 +83,7 @@ describe('a GGUF language model', () => {
     }
   });
 
-  it.each([GEMMA, QWEN])('without its tower takes text only, with a note: %s', async (file) => {
+  it.each([GEMMA, QWEN, PAGES])('without its tower takes text only, with a note: %s', async (file) => {
     const { wrapper, beside, towerNote } = await opened(folderOf(file));
     expect([wrapper, beside]).toEqual([null, null]);
     expect(towerNote).toMatch(

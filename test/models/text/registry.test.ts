@@ -13,7 +13,6 @@ const WITHOUT_GGUF: Readonly<Record<string, string>> = {
   MinistralForCausalLM: 'llama.cpp does not convert it',
   Glm4MoeLiteForCausalLM:
     'its files are named deepseek2 and open as DeepseekV3ForCausalLM, which computes the same',
-  DeepseekForCausalLM: 'files named deepseek and deepseek2-ocr are not read',
   DeepseekV32ForCausalLM: 'files with an indexer are not read',
   GlmMoeDsaForCausalLM: 'files with an indexer are not read',
   Jais2ForCausalLM: 'files named jais2 are not read',

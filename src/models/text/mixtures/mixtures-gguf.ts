@@ -20,6 +20,8 @@ interface MixtureFiles {
   outer?: Readonly<Record<string, string>>;
   /** Factors of Granite are read. */
   multipliers?: boolean;
+  /** Heads turn as a whole and see all tokens. */
+  isWhole?: boolean;
 }
 
 const QUERY_LAYERNORMS = {
@@ -51,6 +53,7 @@ const FILES: readonly MixtureFiles[] = [
   { name: 'minimax-m2', className: 'MiniMaxM2ForCausalLM' },
   { name: 'granitemoe', className: 'GraniteMoeSharedForCausalLM', paired: true, multipliers: true },
   { name: 'bailingmoe', className: 'BailingMoeForCausalLM', paired: true, ...LING },
+  { name: 'deepseek2-ocr', className: 'DeepseekForCausalLM', isWhole: true },
   { name: 'bailingmoe2', className: 'BailingMoeV2ForCausalLM', ...LING },
 ];
 
@@ -58,7 +61,15 @@ const READS = ['expert_shared_count', 'expert_group_count'];
 /** Numbers of expert_gating_func. */
 const SCORES = { softmax: 1, sigmoid: 2 } as const;
 export const MIXTURE_GGUF: readonly GgufClass[] = FILES.map((files) => {
-  const { name, className, paired = false, names = {}, outer = {}, multipliers = false } = files;
+  const {
+    name,
+    className,
+    paired = false,
+    names = {},
+    outer = {},
+    multipliers = false,
+    isWhole = false,
+  } = files;
   const family = MIXTURES.get(className)!;
   return {
     name,
@@ -74,7 +85,8 @@ export const MIXTURE_GGUF: readonly GgufClass[] = FILES.map((files) => {
     }),
     async read(model) {
       const reads = [...READS, ...(multipliers ? MULTIPLIER_KEYS : [])];
-      const config = await decoderConfig(model, { reads });
+      const stated = await decoderConfig(model, { reads });
+      const config = isWhole ? wholeHeads(model, stated) : stated;
       const { tensors } = model;
       const layers = trunkLayers(model);
       const own = {
@@ -105,6 +117,14 @@ export const MIXTURE_GGUF: readonly GgufClass[] = FILES.map((files) => {
   };
 });
 
+/** Files of DeepSeek-OCR state 0 as the number of rotated dimensions, as its config.json does. The window of models built like it is not computed. */
+function wholeHeads({ keys, architecture }: GgufModel, config: Json): Json {
+  if (config['sliding_window'] !== null)
+    throw keys.unsupported(`${architecture}.attention.sliding_window`, 'choose a model without it');
+  const { partial_rotary_factor: share, ...rest } = config;
+  return share === 0 ? rest : config;
+}
+
 /** Layers without a router have one block for all tokens. */
 function experts(
   { keys, architecture, tensors }: GgufModel,
@@ -112,10 +132,13 @@ function experts(
   layers: number,
 ) {
   const own = (key: string): string => `${architecture}.${key}`;
-  const { scores = 'softmax', normed } = family!;
+  const { scores = 'softmax', normed, groupsBy } = family!;
   const gating = own('expert_gating_func');
   if (keys.count(gating, SCORES[scores]) !== SCORES[scores])
     throw keys.unsupported(gating, `choose a model that has ${SCORES[scores]}`);
+  const groups = keys.count(own('expert_group_count'), 1);
+  if (groups > 1 && groupsBy === undefined)
+    throw keys.unsupported(own('expert_group_count'), 'choose a model that has 1');
   const width = own('expert_feed_forward_length');
   const sparse = (i: number): boolean => tensors.has(`blk.${i}.ffn_gate_inp.weight`);
   const each = Array.from({ length: Math.min(layers, MOST_LAYERS) }, (_, i) => i);
@@ -125,8 +148,8 @@ function experts(
     num_experts_per_tok: keys.count(own('expert_used_count')),
     norm_topk_prob: keys.flag(own('expert_weights_norm'), normed === true),
     routed_scaling_factor: keys.real(own('expert_weights_scale'), 1),
-    n_group: keys.count(own('expert_group_count'), 1),
-    topk_group: keys.count(own('expert_group_used_count'), keys.count(own('expert_group_count'), 1)),
+    n_group: groups,
+    topk_group: keys.count(own('expert_group_used_count'), groups),
     mlp_layer_types: each.map((i) => (sparse(i) ? 'sparse' : 'dense')),
     ...(keys.get(width) !== undefined && { moe_intermediate_size: keys.count(width) }),
     ...(shared !== undefined && { shared_expert_intermediate_size: shared }),

@@ -26,7 +26,9 @@ export interface DeepseekOcrConfig {
   out: number;
 }
 
-const SAM_PATCH = 16;
+/** Pixels along a side of SAM's patches, and patches along a side of its windows. */
+export const SAM_PATCH = 16;
+export const SAM_WINDOW = 14;
 /** Sides of images that the towers were trained with. */
 const SIDES = { sam: 1024, clip: 224 };
 
@@ -72,7 +74,7 @@ function readSam(config: ConfigReader, side: number): SamConfig {
     layers: config.count('layers', 12),
     ffn: 4 * hidden,
     wholeLayers: config.list('global_attn_indexes', [2, 5, 8, 11]),
-    window: 14,
+    window: SAM_WINDOW,
     patch: SAM_PATCH,
     places: Math.floor(side / SAM_PATCH),
     neck: 256,
