@@ -128,7 +128,7 @@ const TEXT = {
   ],
   'kv-formats': [/log probabilities of a conversation/],
   lora: [/has slept/],
-  'media/gguf-towers': [/tokens of transformers qwen3-vl/],
+  'media/gguf-towers': [/tokens of transformers (qwen3-vl|'gemma3n')/],
   'media/tower-bindings': [/pixtral|qwen3-vl|qwen2-5-vl|internvl/],
   phases: [/tokens of (granite-hybrid|qwen3-moe|qwen3-next) with phases/, /keys expanded from latents/],
   sources: [/(flan-t5|bart|mt5): 32/],

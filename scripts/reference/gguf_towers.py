@@ -42,6 +42,7 @@ MODELS = {
     'qwen2-5-vl': ('media/qwen2-5-vl', True, QWEN),
     'qwen3-vl': ('media/qwen3-vl', True, []),
     'gemma3': ('gemma3-media/whole', True, SIGLIP),
+    'gemma3n': ('gemma3n-media/small', True, []),
     'gemma4': ('gemma4-media/dense', False, []),
     'gemma4-e': ('gemma4-media/small', False, []),
     'gemma4-unified': ('gemma4-media/unified', True, []),
@@ -100,6 +101,10 @@ def published(source, folder, names):
         text = config['text_config']
         full = text['per_layer_config'][str(text['layer_types'].index('full_attention'))]
         text |= dict(global_head_dim=full['head_dim'], num_global_key_value_heads=full['num_key_value_heads'], moe_intermediate_size=None)
+    if source.parent.name == 'gemma3n-media':
+        # Published processors state the tokens of an image.
+        settings = json.loads((folder / 'preprocessor_config.json').read_text())
+        (folder / 'preprocessor_config.json').write_text(json.dumps(settings | {'image_seq_length': config['vision_soft_tokens_per_image']}))
     if source.parent.name == 'idefics3':
         config['text_config']['architectures'] = ['VLlama3ForCausalLM']
     if source.parent.name == 'internvl':
@@ -162,12 +167,28 @@ def convert(folder, target, name, kind, own, drawn):
     if kind == ModelType.MMPROJ:
         # Parts of projectors are numbered like layers, of which a tiny tower has fewer.
         model.tensor_map = gguf.get_tensor_name_map(model.model_arch, 16)
+        if name == 'gemma3n':
+            as_first(model)
         add_settings(model)
     if 'sliding_attention' in model.hparams.get('layer_types', []):
         model.gguf_writer.add_sliding_window_pattern(1 + model.hparams['layer_types'].index('full_attention'))
     model.write()
     keep_gguf(target, drawn)
     print(target.name, target.stat().st_size)
+
+
+def as_first(model):
+    """Files of Gemma 3n are those of the first converter (llama.cpp's pull request 18256); later ones do not know the names of two norms."""
+    modify = model.modify_tensors
+    for i in range(2):
+        norm = gguf.MODEL_TENSOR.A_ENC_CONV1D_NORM, f'a.conv1d.{i}.norm'
+        model.tensor_map.mapping[f'model.audio_tower.subsample_conv_projection.conv_{i}.norm'] = norm
+
+    def modified(data, name, bid):
+        for new_name, value in modify(data, name, bid):
+            yield new_name, value[None, :, None, None] if new_name.endswith('layer_scale.gamma') else value
+
+    model.modify_tensors = modified
 
 
 def add_settings(model):

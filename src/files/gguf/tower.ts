@@ -45,6 +45,8 @@ export interface GgufTower {
   sounds?: string;
   /** general.architecture of the language models that it was trained with; null: of any. */
   texts: readonly string[] | null;
+  /** A token of media without which files of those language models, of older converters, are for text only; left out: all have theirs. */
+  token?: string;
   /** Whether a language model stands behind such a tower in every published model; left out: none does. */
   isExpected?(language: Pick<TowerLanguage, 'metadata' | 'keys'>): boolean;
   /** The classes of both together. */
@@ -93,6 +95,7 @@ export async function openGgufTower(
     const tower = towerOf(keys, towers);
     const file = { keys, tensors, language };
     checkPair(tower, file);
+    checkVocabulary(tower, file);
     return { ...tower.read(file), tensors: entries(tower, file), sources };
   });
 }
@@ -141,6 +144,16 @@ function checkPair(tower: GgufTower, { keys, tensors, language }: TowerFile): vo
   const { hidden_size: hidden } = language.config;
   if (columns !== hidden)
     throw other(`its rows have ${columns} columns, and those of the model ${String(hidden)}`);
+}
+
+/** Throws unsupported, by `PROJECTOR`, where the vocabulary of the language model has no tokens of media. */
+function checkVocabulary({ token }: GgufTower, { keys, language }: TowerFile): void {
+  const tokens = language.keys.texts('tokenizer.ggml.tokens');
+  if (token === undefined || tokens === null || tokens.includes(token)) return;
+  throw unsupported(
+    `${keys.file} needs tokens of media, and the vocabulary of ${language.keys.file} has no ${token}: take a GGUF file of the language model that was converted together with its tower`,
+    PROJECTOR,
+  );
 }
 
 /** Tensors under the page's names. One that the tower does not know keeps its own, and is refused as one that nothing reads. */

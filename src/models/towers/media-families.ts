@@ -11,6 +11,7 @@ import type { MediaFamily } from '../media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from '../text/wrappers.ts';
 import { GEMMA3 } from '../vision/gemma3-media.ts';
 import { GEMMA3N } from '../vision/gemma3n/gemma3n-media.ts';
+import { GEMMA3N_VISION_GGUF } from '../vision/gemma3n/gemma3n-vision-gguf.ts';
 import { GEMMA4_VISION_GGUF } from '../vision/gemma4-gguf.ts';
 import { GEMMA4_UNIFIED_GGUF } from '../vision/gemma4-unified-gguf.ts';
 import { GEMMA4, GEMMA4_UNIFIED } from '../vision/gemma4-media.ts';
@@ -75,6 +76,7 @@ export const GGUF_TOWERS: readonly GgufTower[] = [
   QWEN2_5_VISION_GGUF,
   QWEN3_VISION_GGUF,
   GEMMA3_VISION_GGUF,
+  GEMMA3N_VISION_GGUF,
   GEMMA4_VISION_GGUF,
   GEMMA4_UNIFIED_GGUF,
   INTERNVL_VISION_GGUF,

@@ -19,6 +19,7 @@ import { towerName } from '../../../src/models/gguf-towers.ts';
 const GOLDEN = fileURLToPath(new URL('../../golden/gguf-towers', import.meta.url));
 const GEMMA = `${GOLDEN}/gemma3/gemma3-F16.gguf`;
 const GEMMA_TOWER = `${GOLDEN}/gemma3/mmproj-gemma3-F16.gguf`;
+const GEMMA_3N = `${GOLDEN}/gemma3n/gemma3n-F16.gguf`;
 const QWEN = `${GOLDEN}/qwen3-vl/qwen3-vl-F16.gguf`;
 const PAGES = `${GOLDEN}/deepseek-ocr/deepseek-ocr-F16.gguf`;
 const MISTRAL = `${GOLDEN}/mistral3/mistral3-F16.gguf`;
@@ -83,11 +84,29 @@ describe('a GGUF language model', () => {
     }
   });
 
-  it.each([GEMMA, QWEN, PAGES])('without its tower takes text only, with a note: %s', async (file) => {
+  it('of Gemma 3n is opened with its towers', async () => {
+    const { wrapper, beside, towerNote } = await opened(GEMMA_3N);
+    expect([wrapper!.architecture, towerNote]).toEqual(['Gemma3nForConditionalGeneration', null]);
+    const { readers } = mediaFamily(wrapper!.architecture)!.read({ ...beside!, hidden: 64 });
+    expect(Object.keys(readers)).toEqual(['image', 'audio']);
+  });
+
+  it.each([GEMMA, GEMMA_3N, QWEN, PAGES])('without its tower takes text only, with a note: %s', async (file) => {
     const { wrapper, beside, towerNote } = await opened(folderOf(file));
     expect([wrapper, beside]).toEqual([null, null]);
     expect(towerNote).toMatch(
       /takes text only: put the file of its tower, mmproj-….gguf, into the same folder$/,
+    );
+  });
+
+  it('of Gemma 3n takes text only if it was converted without tokens of media', async () => {
+    const folder = folderOf(`${GOLDEN}/gemma3n/mmproj-gemma3n-F16.gguf`);
+    const bytes = readFileSync(GEMMA_3N, 'latin1').replaceAll('<image_soft_token>', '<unused_soft_text>');
+    writeFileSync(join(folder, 'gemma3n-F16.gguf'), bytes, 'latin1');
+    const { wrapper, towerNote } = await opened(folder);
+    expect(wrapper).toBe(null);
+    expect(towerNote).toMatch(
+      /^mmproj-gemma3n-F16\.gguf needs tokens of media, and the vocabulary of gemma3n-F16\.gguf has no <image_soft_token>: .*: gemma3n-F16\.gguf is opened for text only$/,
     );
   });
 

@@ -6,16 +6,23 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { readMedia } from '../../../src/engine/text/towers/text-media.ts';
+import { collect } from '../../../src/engine/weights/collect.ts';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
+import type { GgufTensor } from '../../../src/files/gguf/gguf.ts';
+import { GgufKeys } from '../../../src/files/gguf/keys.ts';
+import type { TowerFile } from '../../../src/files/gguf/tower.ts';
 import { readImage } from '../../../src/files/media/read-image.ts';
 import type { Tensor } from '../../../src/gpu/tensor.ts';
 import { readConfig, type Json } from '../../../src/models/config-values.ts';
 import type { MediaModel, PreparedMedium } from '../../../src/models/media.ts';
 import { finished } from '../../../src/models/preparation.ts';
 import { GEMMA3N } from '../../../src/models/vision/gemma3n/gemma3n-media.ts';
+import { GEMMA3N_VISION_GGUF } from '../../../src/models/vision/gemma3n/gemma3n-vision-gguf.ts';
+import { mobileNetV5 } from '../../../src/models/vision/gemma3n/mobilenet-v5.ts';
 import { readMobileNetV5 } from '../../../src/models/vision/gemma3n/mobilenet-v5-config.ts';
+import { tensorsOf } from '../../../src/models/weights.ts';
 import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { compute, expectAgreement, readValues } from '../image-golden.ts';
 import { GOLDEN as INTERNVL } from './internvl-golden.ts';
@@ -64,6 +71,44 @@ it('the published encoder has 84 blocks, as timm builds it', () => {
   expect(kinds('inverted')).toEqual([0, 5, 23, 20]);
   expect(kinds('attention')).toEqual([0, 0, 14, 19]);
   expect(stages.map((stage) => stage.at(-1)!.columns)).toEqual([128, 256, 640, 1280]);
+});
+
+/** A GGUF file of the published towers, as far as its shapes and metadata are read. */
+function publishedGguf(): TowerFile {
+  const encoder = readMobileNetV5(readConfig('config.json', {}));
+  const { requests } = collect(new Map(), (weights) => mobileNetV5(encoder, weights, 'v.'));
+  const shapes: [string, readonly number[]][] = [
+    ...requests
+      .flatMap(tensorsOf)
+      .map(({ name, shape }): [string, readonly number[]] => [name.replace('v.blocks.', 'v.blk.'), shape]),
+    ['mm.embedding.weight', [128, 2048]],
+    ['mm.a.embedding.weight', [128, 1536]],
+  ];
+  const metadata = new Map(
+    Object.entries({
+      'clip.vision.image_size': 768,
+      'clip.vision.patch_size': 3,
+      'clip.vision.embedding_length': 2048,
+      'clip.audio.embedding_length': 1536,
+      'clip.audio.block_count': 12,
+      'clip.audio.attention.head_count': 8,
+      'clip.audio.num_mel_bins': 128,
+    }),
+  );
+  const keys = new GgufKeys({ name: 'mmproj.gguf', metadata });
+  const language = { metadata: 'gemma3n', config: { vocab_size: 262_400 }, keys };
+  const tensors = new Map(shapes.map(([name, shape]) => [name, { name, shape } as unknown as GgufTensor]));
+  return { keys, tensors, language };
+}
+
+it('the shapes of tensors in GGUF files tell the published encoder', () => {
+  const { config } = GEMMA3N_VISION_GGUF.read(publishedGguf());
+  const vision = readConfig('config.json', config['vision_config'] as Json);
+  expect(readMobileNetV5(vision)).toEqual(readMobileNetV5(readConfig('config.json', {})));
+  expect(config).toMatchObject({
+    vision_soft_tokens_per_image: 256,
+    ...{ eoi_token_id: 262_144, eoa_token_id: 262_272 },
+  });
 });
 
 const [stage] = (stated['vision_config']!['model_args'] as { block_args: Json[][] }).block_args;

@@ -38,6 +38,8 @@ interface Pair {
   settings?: Record<string, unknown>;
   /** Settings of the encoder of sounds that files of llama.cpp have otherwise: sounds are what is compared. */
   heard?: Record<string, unknown>;
+  /** Settings of both models together that files of llama.cpp have otherwise. */
+  whole?: Record<string, unknown>;
   /** Folder of the safetensors files. */
   from: string;
   /** general.architecture of the language model. */
@@ -50,11 +52,26 @@ const LFM2 = { tile_size: 512, min_image_tokens: 64, max_image_tokens: 256, max_
 /** As published. */
 const GEMMA4 = { attention_chunk_size: 12, attention_context_left: 13, attention_logit_cap: 50 };
 
+/** As published. */
+const GEMMA3N = {
+  conf_attention_chunk_size: 12,
+  conf_attention_context_left: 13,
+  conf_attention_logit_cap: 50,
+};
+
 const PAIRS: readonly Pair[] = [
   { name: 'qwen2-vl', from: 'media/qwen2-vl', metadata: 'qwen2vl' },
   { name: 'qwen2-5-vl', from: 'media/qwen2-5-vl', metadata: 'qwen2vl' },
   { name: 'qwen3-vl', from: 'media/qwen3-vl', metadata: 'qwen3vl' },
   { name: 'gemma3', from: 'gemma3-media/whole', metadata: 'gemma3' },
+  { name: 'gemma3n', from: 'gemma3n-media/small', metadata: 'gemma3n' },
+  {
+    name: 'gemma3n',
+    from: 'gemma3n-media/small',
+    metadata: 'gemma3n',
+    heard: GEMMA3N,
+    whole: { audio_soft_tokens_per_image: 188 },
+  },
   { name: 'gemma4', from: 'gemma4-media/dense', metadata: 'gemma4', settings: { max_soft_tokens: 280 } },
   { name: 'gemma4-e', from: 'gemma4-media/small', metadata: 'gemma4', settings: { max_soft_tokens: 280 } },
   { name: 'gemma4-e', from: 'gemma4-media/small', metadata: 'gemma4', heard: GEMMA4 },
@@ -104,11 +121,12 @@ function stepTimes({ readers: { video } }: MediaModel): readonly number[] | null
 
 it.each(PAIRS)(
   'the GGUF tower $name has the rows of safetensors files',
-  async ({ name, from, metadata, settings, heard }) => {
+  async ({ name, from, metadata, settings, heard, whole }) => {
     const plain = await openCheckpoint(await openDiskFolder(`${GOLDEN}/${from}`), TEXT_CLASSES);
     if (settings)
       Object.assign(plain.beside!.processors['processor_config.json']!['image_processor']!, settings);
     if (heard) Object.assign(plain.beside!.config['audio_config']!, heard);
+    Object.assign(plain.beside!.config, whole);
     const folder = await openDiskFolder(`${GOLDEN}/gguf-towers/${name}`);
     const hidden = plain.config['hidden_size'] as number;
     const keys = new GgufKeys({ name: 'text.gguf', metadata: new Map() });
@@ -194,6 +212,7 @@ describe('a pair of GGUF files generates the tokens of transformers', () => {
   it.each([
     // A reply of Gemma's holds tokens without a name, of which its file has no rows.
     { name: 'gemma3', from: 'gemma3-media/whole', titles: ['one', 'turns'] },
+    { name: 'gemma3n', from: 'gemma3n-media/small', titles: ['seen', 'text'] },
     { name: 'internvl', from: 'internvl/qwen2' },
     { name: 'smolvlm', from: 'idefics3/smolvlm' },
     { name: 'mistral3', from: 'pixtral/mistral3' },
