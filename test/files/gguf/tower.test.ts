@@ -91,13 +91,16 @@ describe('a GGUF language model', () => {
     expect(Object.keys(readers)).toEqual(['image', 'audio']);
   });
 
-  it.each([GEMMA, GEMMA_3N, QWEN, PAGES])('without its tower takes text only, with a note: %s', async (file) => {
-    const { wrapper, beside, towerNote } = await opened(folderOf(file));
-    expect([wrapper, beside]).toEqual([null, null]);
-    expect(towerNote).toMatch(
-      /takes text only: put the file of its tower, mmproj-….gguf, into the same folder$/,
-    );
-  });
+  it.each([GEMMA, GEMMA_3N, QWEN, PAGES])(
+    'without its tower takes text only, with a note: %s',
+    async (file) => {
+      const { wrapper, beside, towerNote } = await opened(folderOf(file));
+      expect([wrapper, beside]).toEqual([null, null]);
+      expect(towerNote).toMatch(
+        /takes text only: put the file of its tower, mmproj-….gguf, into the same folder$/,
+      );
+    },
+  );
 
   it('of Gemma 3n takes text only if it was converted without tokens of media', async () => {
     const folder = folderOf(`${GOLDEN}/gemma3n/mmproj-gemma3n-F16.gguf`);

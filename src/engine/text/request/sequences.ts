@@ -173,7 +173,9 @@ function readSampling(
 ): Omit<SequenceSampling, 'seedLow' | 'seedHigh'> {
   const values = mapSampling((name) => request[name] ?? sampling[name]);
   const masked = (ids: Iterable<number>) => Array.from(ids, (id) => [id, MASKED] as const);
-  const own = Object.entries(request.logitBias ?? {}).map(([token, value]) => [Number(token), value] as const);
+  const own = Object.entries(request.logitBias ?? {}).map(
+    ([token, value]) => [Number(token), value] as const,
+  );
   const biases = new Map([...own, ...masked(suppressedIds)]);
   return {
     ...values,
