@@ -3,17 +3,22 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
+import type { Device } from '../../../src/gpu/device.ts';
 import type { TextModel } from '../../../src/engine/text/calls/text-model.ts';
 import { disguise } from '../../gpu/test-device.ts';
 import { collect, goldenCases, greedy, openGolden, type GoldenName } from '../fixture.ts';
 
+/** The one that was opened last. */
+let device: Device;
 const platform = {
   ...nodePlatform,
-  openDevice: async (options: Parameters<typeof nodePlatform.openDevice>[0]) =>
-    disguise(await nodePlatform.openDevice(options), {
+  async openDevice(options: Parameters<typeof nodePlatform.openDevice>[0]): Promise<Device> {
+    device = disguise(await nodePlatform.openDevice(options), {
       ...{ profile: 'discrete', matvecRows: 2, sharedTiles: 1, sharedRows: 16, promptSums: 4 }, // compile in half the time
       deterministic: options.deterministic,
-    }),
+    });
+    return device;
+  },
 };
 
 const opened: TextModel[] = [];
@@ -91,7 +96,7 @@ test('a deterministic prompt computed at once gives the same as its tokens one b
   expect(await scored(apart, known, 10)).not.toEqual(usual);
 });
 
-test('prompts whose rows see keys expanded from latents: together, in chunks, cached and retracted', async () => {
+test('prompts whose rows see keys expanded from latents: together, in chunks, cached, retracted, and on a device that is lost', async () => {
   const requests = [0, 1, 2, 3].map((i) => greedy([...prompt(70, 1), ...prompt(1 + 9 * i, i)], 8));
   const idsOf = (by: TextModel) =>
     Promise.all(requests.map(async (request) => (await collect(by.generate(request))).ids[0]));
@@ -105,4 +110,13 @@ test('prompts whose rows see keys expanded from latents: together, in chunks, ca
   const { cache, retractions } = await few.metrics();
   expect(retractions + cache.evicted).toBeGreaterThan(0);
   expect(cache.hitRate).toBeGreaterThan(0);
+
+  const ids: number[] = [];
+  const lost = device;
+  for await (const event of few.generate({ ...requests[3]!, cacheSalt: 'lost' })) {
+    if (event.type === 'prefill') lost.destroy();
+    if (event.type === 'delta') ids.push(...event.ids);
+  }
+  expect(ids).toEqual(alone[3]);
+  expect(await few.metrics()).toMatchObject({ deviceRestarts: 1 });
 });
