@@ -159,6 +159,9 @@ CASES = {
     'deberta-tokens': lambda: deberta('TokenClassification', max_relative_positions=24, id2label=labelled(3)),
     'judge': judge,
     'gte': gte,
+    'deberta-conv': lambda: deberta(
+        'SequenceClassification', position_buckets=16, max_relative_positions=40, conv_kernel_size=3, conv_act='gelu', id2label=labelled(3),
+    ),
 }
 
 

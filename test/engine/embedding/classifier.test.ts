@@ -66,6 +66,7 @@ const HEADS = [
   ['modernbert', 'ModernBertForSequenceClassification', 'text', 1, 'sigmoid'],
   ['deberta', 'DebertaV2ForSequenceClassification', 'text', 1, 'sigmoid'],
   ['deberta-tokens', 'DebertaV2ForTokenClassification', 'token', 3, 'softmax'],
+  ['deberta-conv', 'DebertaV2ForSequenceClassification', 'text', 3, 'softmax'],
   ['gte', 'GteForSequenceClassification', 'text', 1, 'sigmoid'],
   ['jina-rank1', 'JinaBertForSequenceClassification', 'text', 1, 'sigmoid'],
   ['jina-rank2', 'XLMRobertaFlashForSequenceClassification', 'text', 1, 'sigmoid'],

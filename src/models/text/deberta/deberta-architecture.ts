@@ -10,7 +10,12 @@ const serves = ['embed'] as const;
 
 export const DEBERTA: TextArchitecture = {
   classes: [
-    { name: 'DebertaV2Model', modelType: 'deberta-v2', examples: 'deberta-v3, mdeberta-v3', serves },
+    {
+      name: 'DebertaV2Model',
+      modelType: 'deberta-v2',
+      examples: 'deberta-v2, deberta-v3, mdeberta-v3',
+      serves,
+    },
     ...HEADS.map((head): TextClass => {
       const examples = head === 'ForSequenceClassification' && 'mxbai-rerank v1, nli-deberta-v3';
       return { name: `DebertaV2${head}`, modelType: null, ...(examples && { examples }), serves };
@@ -21,6 +26,7 @@ export const DEBERTA: TextArchitecture = {
 
 function declare(config: DebertaConfig): TextDeclaration {
   const { architecture, vocabulary, hidden, layers, ffn, context, outputs, poolerActivation } = config;
+  const columns = Math.max(3, config.convolution?.taps ?? 0);
   const head = { dense: 'pooler.dense', out: 'classifier', activation: poolerActivation };
   return {
     ...{ architecture, vocabulary, hidden, context },
@@ -29,7 +35,7 @@ function declare(config: DebertaConfig): TextDeclaration {
     depth: layers,
     // A text is computed whole, and its keys and values lie in its rows.
     layers: [],
-    widest: Math.max(ffn, 3 * hidden),
+    widest: Math.max(ffn, columns * hidden),
     experts: null,
     tied: null,
     generate: null,

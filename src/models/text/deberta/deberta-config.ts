@@ -35,17 +35,33 @@ export function readDebertaConfig(json: Json, architecture: string, file = CONFI
     /** The projections of queries and keys are also those of places. */
     shared: config.flag('share_att_key', false),
     context,
+    convolution: readConvolution(config),
     outputs: head && readOutputs(config, head, 'cls'),
   };
 }
 
-/** Throws unsupported for what no published model of v2 or v3 has, and for the convolution of the largest of v2. */
+export type Convolution = NonNullable<ReturnType<typeof readConvolution>>;
+
+/** The convolution along a text beside the first layer, which the largest models of v2 have; null: there is none. */
+function readConvolution(config: ConfigReader) {
+  if (!config.values['conv_kernel_size']) return null;
+  const taps = config.count('conv_kernel_size');
+  if (taps % 2 === 0)
+    throw config.error(
+      'unsupported',
+      'conv_kernel_size',
+      `${taps} is not built; choose a checkpoint that has 3`,
+    );
+  return { taps, activation: config.choice('conv_act', ACTIVATIONS, 'tanh') };
+}
+
+/** Throws unsupported for what no published model of v2 or v3 has. */
 function checkAttention(config: ConfigReader, hidden: number): void {
   config.only({
     relative_attention: [true],
     position_biased_input: [false],
     type_vocab_size: [0],
-    conv_kernel_size: [0],
+    conv_groups: [1],
     embedding_size: [hidden],
     pooler_hidden_size: [hidden],
   });

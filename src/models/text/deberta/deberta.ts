@@ -9,11 +9,13 @@ import { distanceAttend, placesWithin } from '../../../kernels/distance-attend.t
 import { embed } from '../../../kernels/embed.ts';
 import { layernorm } from '../../../kernels/layernorm.ts';
 import { linear } from '../../../kernels/matmul.ts';
+import { scaledAdd } from '../../../kernels/scaled-add.ts';
+import { unfoldRows } from '../../../kernels/unfold-rows.ts';
 import { affine } from '../../affine.ts';
 import type { WeightTable } from '../../weights.ts';
 import { BERT_NAMES, bertLayer } from '../bert/bert.ts';
 import type { TextForward } from '../blocks/architecture.ts';
-import type { DebertaConfig } from './deberta-config.ts';
+import type { Convolution, DebertaConfig } from './deberta-config.ts';
 
 /** The learned places of the distances that texts of a tape have, [count, hidden]. */
 interface Places {
@@ -31,7 +33,11 @@ export function deberta(config: DebertaConfig, weights: WeightTable): TextForwar
   const placesOf = learnedPlaces(config, weights, `${root}encoder`);
   const layers = Array.from({ length: depth }, (_, i) => {
     const name = `${root}encoder.layer.${i}`;
-    return bertLayer(config, weights, name, BERT_NAMES, selfAttention(config, weights, name));
+    const layer = bertLayer(config, weights, name, BERT_NAMES, selfAttention(config, weights, name));
+    const { convolution } = config;
+    return i === 0 && convolution
+      ? withConvolution(config, convolution, weights, `${root}encoder.conv`, layer)
+      : layer;
   });
   weights.ignore(/embeddings\.position_(ids|embeddings\.weight)$|^(cls|lm_predictions|mask_predictions)\./);
 
@@ -40,6 +46,26 @@ export function deberta(config: DebertaConfig, weights: WeightTable): TextForwar
     let x = layernorm(embed(tape, batch, embedding), norm, eps); // [rows, hidden]
     for (const run of layers) x = run(x, batch, places);
     return x;
+  };
+}
+
+type Layer = (x: Tensor, batch: TextBatch, places: Places) => Tensor;
+
+/** A layer with a convolution of what it reads beside it; a norm follows their sum. */
+function withConvolution(
+  { hidden, eps }: DebertaConfig,
+  { taps, activation }: Convolution,
+  weights: WeightTable,
+  name: string,
+  layer: Layer,
+): Layer {
+  const stored = [hidden, taps];
+  const kernel = weights.matrix(`${name}.conv.weight`, hidden, hidden * taps, { bias: true, stored });
+  const norm = affine(weights, `${name}.LayerNorm`, hidden);
+  return (x, batch, places) => {
+    // Layers write into what they read.
+    const beside = linear(unfoldRows(x, batch, taps), kernel, { activation }); // [rows, hidden]
+    return layernorm(scaledAdd(beside, 1, layer(x, batch, places)), norm, eps);
   };
 }
 

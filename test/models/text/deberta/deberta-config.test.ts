@@ -15,7 +15,8 @@ it('DeBERTa v3 has places by buckets', () =>
   expect(readDebertaConfig(V3, 'DebertaV2Model').places).toEqual({ span: 256, near: 128, far: 511 }));
 
 it.each([
-  [{ conv_kernel_size: 3 }, /conv_kernel_size 3 is not built/],
+  [{ conv_kernel_size: 4 }, /conv_kernel_size 4 is not built/],
+  [{ conv_kernel_size: 3, conv_groups: 2 }, /conv_groups 2 is not built/],
   [{ position_biased_input: null }, /position_biased_input is missing/],
   [{ relative_attention: null }, /relative_attention is missing/],
   [{ pos_att_type: ['c2p'] }, /pos_att_type \["c2p"\] is not built/],
