@@ -8,7 +8,13 @@ import { countText } from '../../files/count-text.ts';
 import { readForm } from '../body/form-body.ts';
 import { applyImageEvent, imageResponse, type ImageReply, startImageReply } from './image-reply.ts';
 import { QueuedImages } from './image-drawing.ts';
-import { checkCount, checkUpscaler, toImageRequests, underFieldName } from './image-request.ts';
+import {
+  checkCount,
+  checkUpscaler,
+  toImageRequests,
+  underFieldName,
+  underFieldNames,
+} from './image-request.ts';
 import { ALL_FIELDS, IMAGE_FIELDS, type Operation, validateImage } from './image-schema.ts';
 import { decodeImages, sendsImages } from './image-sources.ts';
 import { streamImages } from './image-stream.ts';
@@ -114,7 +120,8 @@ async function answer(
   const reply = startImageReply(body, settled.values, kept);
   describeCall(event, reply, settled.values.steps);
   const previews = body.partial_images ?? 0;
-  const events = whileRunning(service, abort, settled.draw({ previews, signal: abort.signal }));
+  const drawn = settled.draw({ previews, signal: abort.signal });
+  const events = whileRunning(service, abort, underFieldNames(drawn, body));
 
   if (!body.stream) {
     for await (const imageEvent of events) await applyImageEvent(reply, imageEvent);
