@@ -20,6 +20,7 @@ import { decodeImages, sendsImages } from './image-sources.ts';
 import { streamImages } from './image-stream.ts';
 import { readJson } from '../body/json-body.ts';
 import { abortWithClient, listIgnored, whileClientWaits, whileRunning } from '../service/model-call.ts';
+import { drawsClips, preferring } from '../service/default-model.ts';
 import { createImageStore, IMAGE_LIFETIME, type ImageStore } from './image-store.ts';
 import type { RouteTable } from '../service/route.ts';
 import { requireRunning, type Service } from '../service/service.ts';
@@ -101,6 +102,7 @@ async function answer(
   const { body, ignored } = validateImage(sent, operation, service.options.strict ?? false);
   const { model } = await useModel({ service, event }, MODEL_KINDS.image, body.model ?? 'default', {
     isStream: body.stream === true,
+    candidates: preferring((slot) => !drawsClips(slot)),
   });
   listIgnored(event, ignored);
   checkUpscaler(body, model.info);
