@@ -1,5 +1,5 @@
 // An image model without a model: every image is one colour, by its seed, and some prompts make it misbehave.
-//   "fail C"    after the first step it fails with the EngineError code C
+//   "fail C P"  after the first step it fails with the EngineError code C, of the parameter P if there is one
 //   "refuse C"  `resolve` fails with C
 //   "crash"     it throws something nobody foresaw
 //   "hang"      after the first step it says nothing until it is aborted
@@ -113,7 +113,7 @@ async function* draw(
 ): AsyncGenerator<ImageEvent, void, void> {
   const event = resolve(request, clips);
   const { values } = event;
-  const [command, argument = ''] = request.prompt.split(' ');
+  const [command, argument = '', param] = request.prompt.split(' ');
   yield event;
   const known = argument.endsWith('s') && { known: { [argument]: argument.slice(0, -1) } };
   if (command === 'note') yield noteOf(say`see ${field(argument)}`);
@@ -135,7 +135,7 @@ async function* draw(
   for (let sample = 0; sample < values.samples; sample += 1) {
     for (let step = 1; step <= steps; step += 1) {
       if (step > 1 && command === 'fail')
-        throw new EngineError(argument as ErrorCode, `failed with ${argument}`);
+        throw new EngineError(argument as ErrorCode, `failed with ${argument}`, param ? { param } : {});
       if (step > 1 && command === 'crash') throw new TypeError('nobody foresaw this');
       if (step > 1 && command === 'hang') await untilAborted(signal);
       if (signal?.aborted) throw new EngineError('cancelled', 'cancelled');

@@ -89,6 +89,58 @@ describe('a request finds its model', () => {
   });
 });
 
+describe('a server of models of clips and of images', () => {
+  async function startClips() {
+    const harness = await start({}, { ready: false, names: ['org/clips'] });
+    const clips = await openFakeImageModel({ frames: 3, fps: 8 });
+    harness.served.ready(clips);
+    const post = async (path: string, body: object) => {
+      const response = await fetch(harness.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      return { status: response.status, ...((await response.json()) as Reply) };
+    };
+    return { ...harness, clips, post };
+  }
+  const IMAGES = '/v1/images/generations';
+
+  it('draws an image by that of images where a request names none', async () => {
+    const { server, clips, post } = await startClips();
+    expect(await post(IMAGES, { prompt: 'x' })).toMatchObject({
+      status: 400,
+      error: { param: 'num_frames', message: expect.stringContaining('POST /v1/videos') },
+    });
+    const scenes = await openFakeImageModel();
+    server.addModel({ names: ['org/scenes'], kind: MODEL_KINDS.image }).ready(scenes);
+    for (const model of [undefined, 'default', 'unknown'])
+      expect((await post(IMAGES, { prompt: 'x', model })).status).toBe(200);
+    expect([clips.requests.length, scenes.requests.length]).toEqual([0, 3]);
+    expect((await post(IMAGES, { prompt: 'x', model: 'clips' })).status).toBe(400);
+  });
+
+  it('names the route of each in errors', async () => {
+    const { post } = await startClips();
+    const message = async (path: string, body: object) => (await post(path, body)).error?.message;
+    expect(await message('/v1/embeddings', { model: 'default', input: 'x' })).toBe(
+      'there is no embedding model here for POST /v1/embeddings; this server has the image model org/clips at POST /v1/videos',
+    );
+    expect(await message('/v1/embeddings', { model: 'clips', input: 'x' })).toBe(
+      'clips is an image model; send it to POST /v1/videos',
+    );
+    const { url } = await start();
+    const refused = await fetch(`${url}/v1/videos`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"prompt":"x"}',
+    });
+    expect(((await refused.json()) as Reply).error?.message).toMatch(
+      /no image model here for POST \/v1\/videos;/,
+    );
+  });
+});
+
 it('the list of models has both kinds, each with its own members', async () => {
   const { url } = await startBoth();
   const list = (await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string }[] };

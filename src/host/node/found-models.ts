@@ -24,6 +24,8 @@ export interface FoundModel {
   architecture: string | null;
   /** Tokens that it was made for; null: unknown, or it reads none. */
   contextLength: number | null;
+  /** Whether an image model draws clips unless a request says otherwise, as far as its files or its name tell. */
+  drawsClips: boolean;
 }
 
 type Place = Pick<FoundModel, 'name' | 'model' | 'bytes'> & {
@@ -38,7 +40,7 @@ type Place = Pick<FoundModel, 'name' | 'model' | 'bytes'> & {
 /** Files by which a folder shows that it is a model. */
 const SIGNS = ['config.json', 'model_index.json', 'modules.json'];
 
-type Facts = Pick<FoundModel, 'kind' | 'architecture' | 'contextLength'>;
+type Facts = Pick<FoundModel, 'kind' | 'architecture' | 'contextLength' | 'drawsClips'>;
 
 /** What was read of files, by their stamps. */
 const known = new Map<string, Facts>();
@@ -209,7 +211,7 @@ async function factsOf(path: string, stamp: string): Promise<Facts> {
   const fallback = isGgufName(path) || !/\.safetensors$/i.test(path) ? 'text' : 'image';
   const facts = await openDiskFolder(path)
     .then((folder) => readFacts(folder))
-    .catch((): Facts => ({ kind: fallback, architecture: null, contextLength: null }));
+    .catch((): Facts => ({ kind: fallback, architecture: null, contextLength: null, drawsClips: false }));
   known.set(stamp, facts);
   return facts;
 }

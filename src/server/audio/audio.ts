@@ -19,6 +19,8 @@ import { readForm } from '../body/form-body.ts';
 import { abortWithClient, listIgnored, whileRunning } from '../service/model-call.ts';
 import type { RouteTable } from '../service/route.ts';
 import { requireRunning, type Service } from '../service/service.ts';
+import { mayTranscribe, preferring } from '../service/default-model.ts';
+import { type Finding, isDefault, noModel } from '../service/models.ts';
 import { useModel } from '../service/use-model.ts';
 import {
   checkTranscription,
@@ -75,8 +77,7 @@ async function answer(service: Service, event: H3Event, task: Task): Promise<unk
   const { ignored } = checked;
   const body: TranscriptionBody = checked.body;
   const isStream = body.stream === true;
-  const kinds = kindsFor(service, body.model);
-  const { model } = await useModel({ service, event }, kinds, body.model, { isStream });
+  const model = await findModel(service, event, body.model, isStream);
   if (model.info.kind === 'text' || !model.info.writesTimes) checkUntimed(body);
   listIgnored(event, ignored);
   const abort = abortWithClient(event);
@@ -87,11 +88,22 @@ async function answer(service: Service, event: H3Event, task: Task): Promise<unk
   return replyOf(event, made, body, { task, isTimed: model.info.kind === 'transcription' });
 }
 
-/** A model that transcribes, or a language model that hears; where none is named, one that transcribes comes first. */
-function kindsFor({ slots }: Service, requested: string) {
-  const { transcription, text } = MODEL_KINDS;
-  const isKnown = slots.some(({ kind }) => kind?.name === transcription.name);
-  return requested === 'default' && isKnown ? [transcription] : [transcription, text];
+const { transcription: TRANSCRIPTION, text: TEXT } = MODEL_KINDS;
+
+/** A model that transcribes, or a language model that hears; where none is named, one that transcribes comes first. Throws RequestError. */
+async function findModel(service: Service, event: H3Event, requested: string, isStream: boolean) {
+  const finding: Finding = {
+    endpoints: { [TRANSCRIPTION.name]: `${event.req.method} ${event.url.pathname}` },
+    candidates: (slots) =>
+      preferring(({ kind }) => kind?.name === TRANSCRIPTION.name)(slots.filter(mayTranscribe)),
+  };
+  const asking = { service, event };
+  const { model } = await useModel(asking, [TRANSCRIPTION, TEXT], requested, { ...finding, isStream });
+  const hears = model.info.kind === 'transcription' || model.info.transcription !== undefined;
+  // Whether a model hears may be known only once it is open.
+  if (!hears && isDefault(service, requested))
+    throw noModel(service.slots, TRANSCRIPTION, requested, finding);
+  return model;
 }
 
 /** Whisper's own programs raise the temperature in steps of 0.2. */

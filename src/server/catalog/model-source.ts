@@ -22,6 +22,8 @@ export interface FoundModel {
   readonly architecture: string | null;
   /** Tokens that it was made for; null: unknown, or it reads none. */
   readonly contextLength: number | null;
+  /** Whether an image model draws clips unless a request says otherwise, as far as its files or its name tell. */
+  readonly drawsClips: boolean;
 }
 
 /** What a model would take of a memory budget, on paper. */

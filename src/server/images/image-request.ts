@@ -134,6 +134,18 @@ export function underFieldName(error: unknown, body: NamedBody, names: ClientNam
   return named.underName(nameOf(param));
 }
 
+/** Events whose error has the client's names of the fields. */
+export async function* underFieldNames(
+  events: AsyncIterable<ImageEvent>,
+  body: NamedBody,
+): AsyncGenerator<ImageEvent, void, void> {
+  try {
+    yield* events;
+  } catch (error) {
+    throw underFieldName(error, body);
+  }
+}
+
 /** The text of an engine's note for the server's log. */
 export function noteText(note: Extract<ImageEvent, { type: 'note' }>): string {
   return textOf(note.parts ? { parts: note.parts } : note.message, {

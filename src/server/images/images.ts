@@ -8,12 +8,19 @@ import { countText } from '../../files/count-text.ts';
 import { readForm } from '../body/form-body.ts';
 import { applyImageEvent, imageResponse, type ImageReply, startImageReply } from './image-reply.ts';
 import { QueuedImages } from './image-drawing.ts';
-import { checkCount, checkUpscaler, toImageRequests, underFieldName } from './image-request.ts';
+import {
+  checkCount,
+  checkUpscaler,
+  toImageRequests,
+  underFieldName,
+  underFieldNames,
+} from './image-request.ts';
 import { ALL_FIELDS, IMAGE_FIELDS, type Operation, validateImage } from './image-schema.ts';
 import { decodeImages, sendsImages } from './image-sources.ts';
 import { streamImages } from './image-stream.ts';
 import { readJson } from '../body/json-body.ts';
 import { abortWithClient, listIgnored, whileClientWaits, whileRunning } from '../service/model-call.ts';
+import { drawsClips, preferring } from '../service/default-model.ts';
 import { createImageStore, IMAGE_LIFETIME, type ImageStore } from './image-store.ts';
 import type { RouteTable } from '../service/route.ts';
 import { requireRunning, type Service } from '../service/service.ts';
@@ -95,6 +102,7 @@ async function answer(
   const { body, ignored } = validateImage(sent, operation, service.options.strict ?? false);
   const { model } = await useModel({ service, event }, MODEL_KINDS.image, body.model ?? 'default', {
     isStream: body.stream === true,
+    candidates: preferring((slot) => !drawsClips(slot)),
   });
   listIgnored(event, ignored);
   checkUpscaler(body, model.info);
@@ -114,7 +122,8 @@ async function answer(
   const reply = startImageReply(body, settled.values, kept);
   describeCall(event, reply, settled.values.steps);
   const previews = body.partial_images ?? 0;
-  const events = whileRunning(service, abort, settled.draw({ previews, signal: abort.signal }));
+  const drawn = settled.draw({ previews, signal: abort.signal });
+  const events = whileRunning(service, abort, underFieldNames(drawn, body));
 
   if (!body.stream) {
     for await (const imageEvent of events) await applyImageEvent(reply, imageEvent);

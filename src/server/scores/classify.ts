@@ -16,7 +16,7 @@ export const CLASSIFY = bodyRoute(
     schemas: [() => import('./score-reply-schema.ts')],
   },
   async ({ service, event, body }) => {
-    const judge = await judgeOf({ service, event }, body);
+    const judge = await judgeOf({ service, event }, body, { article: 'a', noun: 'classifier' });
     const { classifier } = judge.info;
     if (classifier?.per !== 'text') return refuseTask(judge.info, 'classify');
     const values = await valuesOf(judge, { inputs: listInputs(body.input) }, body.input);

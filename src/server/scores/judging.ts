@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { H3Event } from 'h3';
 import { countText } from '../../files/count-text.ts';
+import { option, say } from '../../files/message.ts';
 import {
   type EmbeddingModel,
   type EmbeddingRequest,
@@ -13,7 +14,7 @@ import {
 import { isOneInput, type TokenInputs } from '../body/bounded.ts';
 import { refuseField, RequestError } from '../http/errors.ts';
 import { abortWithClient, whileRunning } from '../service/model-call.ts';
-import { slotFor } from '../service/models.ts';
+import { type Finding, slotFor } from '../service/models.ts';
 import type { Service } from '../service/service.ts';
 import { type Asking, useModel } from '../service/use-model.ts';
 
@@ -36,17 +37,25 @@ export interface Judge {
   usage(): { prompt_tokens: number; total_tokens: number };
 }
 
+/** What a route that ranks texts is for, in errors. */
+export const RANKING = { article: 'a', noun: 'reranker or embedding model' } as const;
+
+/** `wanted`: what the route is for; left out: an embedding model. */
 export async function judgeOf(
   asking: { service: Service; event: H3Event },
   body: JudgingBody,
+  wanted?: Finding['wanted'],
 ): Promise<Judge> {
   const { model: requested = 'default' } = body;
-  const endpoints = {
-    [MODEL_KINDS.embedding.name]: `${asking.event.req.method} ${asking.event.url.pathname}`,
+  const { name, article, noun } = MODEL_KINDS.embedding;
+  const { req, url } = asking.event;
+  const finding = {
+    endpoints: { [name]: `${req.method} ${url.pathname}` },
+    wanted: wanted ?? { article, noun },
   };
-  const { model } = await useModel(asking, MODEL_KINDS.embedding, requested, { endpoints }).catch(
+  const { model } = await useModel(asking, MODEL_KINDS.embedding, requested, finding).catch(
     (error: unknown) => {
-      throw withJudgeFiles(asking, requested, error);
+      throw wanted === RANKING ? withJudgeOption(asking, requested, error) : error;
     },
   );
   const { instruct, instruction = instruct } = body;
@@ -70,12 +79,8 @@ export async function judgeOf(
   };
 }
 
-/** The option and the files by which a language model is opened as one that judges. */
-const JUDGE_FILES =
-  'A language model that answers yes or no (Qwen3-Reranker) is served with --judge. Others judge by the logits of two answers where their folder has modules.json with [{"type":"Transformer"},{"type":"LogitScore","path":"1_LogitScore"}], 1_LogitScore/config.json with the ids of the tokens "yes" and "no" as true_token_id and false_token_id, and a chat_template.jinja that writes messages of the roles query and document: add them, and open the model again';
-
-/** The refusal of a language model says in addition how it becomes one that judges; other errors stay. */
-function withJudgeFiles({ service }: Asking, requested: string, error: unknown): unknown {
+/** The refusal of a language model says in addition how one that judges is served; other errors stay. */
+function withJudgeOption({ service }: Asking, requested: string, error: unknown): unknown {
   if (!(error instanceof RequestError) || !['unsupported', 'model_not_found'].includes(error.code))
     return error;
   try {
@@ -83,7 +88,8 @@ function withJudgeFiles({ service }: Asking, requested: string, error: unknown):
   } catch {
     return error;
   }
-  return new RequestError(error.code, `${error.message}. ${JUDGE_FILES}`, { param: 'model' });
+  const message = say`${error.message}; Qwen3-Reranker and models like it are served with ${option('judge')}`;
+  return new RequestError(error.code, message, { param: 'model' });
 }
 
 function judged(

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { refuseField } from '../http/errors.ts';
 import { bodyRoute } from '../service/route.ts';
-import { judgeOf, underNames } from './judging.ts';
+import { judgeOf, RANKING, underNames } from './judging.ts';
 import { RERANK_FIELDS } from './score-schema.ts';
 
 export const RERANK = bodyRoute(
@@ -20,7 +20,7 @@ export const RERANK = bodyRoute(
   async ({ service, event, body }) => {
     const { query, documents, texts: given, top_n: top = 0, truncate, raw_scores: isRaw } = body;
     const texts = given ?? documents!.map((one) => (typeof one === 'string' ? one : one.text));
-    const { model, info, options, usage } = await judgeOf({ service, event }, body);
+    const { model, info, options, usage } = await judgeOf({ service, event }, body, RANKING);
     const list = given ? 'texts' : 'documents';
     // A model of vectors reads the query first.
     const nameOf = (input: number): string => {

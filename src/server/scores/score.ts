@@ -2,7 +2,7 @@
 
 import { refuseField } from '../http/errors.ts';
 import { bodyRoute } from '../service/route.ts';
-import { judgeOf, replyHead, underNames } from './judging.ts';
+import { judgeOf, RANKING, replyHead, underNames } from './judging.ts';
 import { SCORE_FIELDS } from './score-schema.ts';
 
 export const SCORE = bodyRoute(
@@ -16,7 +16,7 @@ export const SCORE = bodyRoute(
   },
   async ({ service, event, body }) => {
     const { queries, texts, names } = textsOf(body);
-    const { model, info, options, usage } = await judgeOf({ service, event }, body);
+    const { model, info, options, usage } = await judgeOf({ service, event }, body, RANKING);
     const nameOf = (input: number): string => {
       if (info.classifier) return `${names[1]}.${input}`;
       return input < queries.length ? `${names[0]}.${input}` : `${names[1]}.${input - queries.length}`;

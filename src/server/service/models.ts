@@ -4,6 +4,7 @@ import { type AnyKind, MODEL_KINDS, type ModelKind, type ModelOf, type TextModel
 import type { H3Event } from 'h3';
 import { RequestError } from '../http/errors.ts';
 import { mayUse, requireUse, visibleSlots } from './caller.ts';
+import { type Candidates, CLIP_ENDPOINT, drawsClips } from './default-model.ts';
 import { ownEntry } from './model-entries.ts';
 import { commonEntry, downloadEntries, lorasOf, paperEntry } from './model-status.ts';
 import type { RouteTable } from './route.ts';
@@ -20,6 +21,16 @@ import {
 /** Where an interface sends requests to each kind of model; kinds that it leaves out have OpenAI's routes. */
 export type Endpoints = Readonly<Record<string, string>>;
 
+/** How a route finds its model beyond its kind. */
+export interface Finding {
+  /** Routes for kinds of models, in errors. */
+  endpoints?: Endpoints | undefined;
+  /** What the route is for, in errors; left out: a model of the kind. */
+  wanted?: Pick<AnyKind, 'article' | 'noun'> | undefined;
+  /** Left out: `default` may mean any model of the kind. */
+  candidates?: Candidates | undefined;
+}
+
 /**
  * Returns the model of a kind that a request names: by its full name, its last segment, or `default`, which is the first model of
  * that kind.
@@ -28,9 +39,8 @@ export function findModel<K extends AnyKind>(
   service: Service,
   kind: K | readonly K[],
   requested: string,
-  endpoints: Endpoints = {},
 ): Ready<ModelOf<K>> {
-  const slot = slotFor(service, kind, requested, endpoints);
+  const slot = slotFor(service, kind, requested);
   if (slot.phase.name !== 'ready') throw notReady(slot);
   return slot.phase.ready as unknown as Ready<ModelOf<K>>;
 }
@@ -40,8 +50,9 @@ export function slotFor(
   { slots }: Service,
   kind: AnyKind | readonly AnyKind[],
   requested: string,
-  endpoints: Endpoints = {},
+  finding: Finding = {},
 ): Slot {
+  const { candidates = (all) => all } = finding;
   const kinds = [kind].flat();
   const fits = (slot: Slot): boolean => kinds.some((one) => mayBe(one, slot));
   // If several kinds of model share a name, the wanted kind comes first.
@@ -49,10 +60,10 @@ export function slotFor(
   const name = plainName(slots, requested);
   const fitting = slots.filter(fits);
   const first = (): Slot | undefined =>
-    firstOf(fitting.filter(({ names }) => mayUse(names))) ?? firstOf(fitting);
+    firstOf(candidates(fitting.filter(({ names }) => mayUse(names)))) ?? firstOf(candidates(fitting));
   const slot = slotNamed(ordered, name) ?? (name === 'default' ? first() : undefined);
-  if (!slot) throw noModel(slots, kinds[0]!, requested, endpoints);
-  if (!fits(slot)) throw wrongEndpoint(slot, requested, endpoints);
+  if (!slot) throw noModel(slots, kinds[0]!, requested, finding);
+  if (!fits(slot)) throw wrongEndpoint(slot, requested, finding);
   requireUse(slot.names);
   return slot;
 }
@@ -85,6 +96,12 @@ function plainName(slots: readonly Slot[], requested: string): string {
 
 const UNNAMED = 'unknown';
 
+/** Whether a request leaves the model to the server. */
+export function isDefault({ slots }: Service, requested: string): boolean {
+  const name = plainName(slots, requested);
+  return name === 'default' && !slotNamed(slots, name);
+}
+
 /** A model that is not open yet may turn out to be of any kind. */
 function mayBe(kind: AnyKind, slot: Slot): boolean {
   return slot.kind === null || slot.kind.name === kind.name;
@@ -107,11 +124,12 @@ function slotNamed(slots: readonly Slot[], requested: string): Slot | undefined 
   );
 }
 
-function noModel(
+/** The error for a request that finds no model of a kind, with what there is. */
+export function noModel(
   slots: readonly Slot[],
   kind: AnyKind,
   requested: string,
-  endpoints: Endpoints = {},
+  { endpoints = {}, wanted }: Finding = {},
 ): RequestError {
   const unnamed = slots.find(({ names, phase }) => names.length === 0 && phase.name === 'starting');
   if (unnamed) return notReady(unnamed);
@@ -124,7 +142,7 @@ function noModel(
       `${model}, nor any other: put one into the folder of --models-dir, or fetch one with POST /models`,
     );
   if (shown.length === 0) return missing(`${model}, nor any other that this key may use`);
-  const { noun, endpoint } = purposeOf(kind, endpoints);
+  const { noun, endpoint } = { ...purposeOf(kind, endpoints), ...wanted };
   return shown.some((slot) => mayBe(kind, slot))
     ? missing(`${model}; this server has ${shown.flatMap(({ names }) => names).join(', ')}`)
     : missing(
@@ -132,22 +150,27 @@ function noModel(
       );
 }
 
-function purposeOf(
-  kind: AnyKind | null,
-  endpoints: Endpoints,
-): Pick<AnyKind, 'article' | 'noun' | 'endpoint'> {
+type Purpose = Pick<AnyKind, 'article' | 'noun' | 'endpoint'>;
+
+function purposeOf(kind: AnyKind | null, endpoints: Endpoints): Purpose {
   const { name, article, noun, endpoint } = kind ?? MODEL_KINDS.text;
   return { article, noun, endpoint: endpoints[name] ?? endpoint };
 }
 
-function describeSlot({ names, kind }: Slot, endpoints: Endpoints): string {
-  const { noun, endpoint } = purposeOf(kind, endpoints);
-  return `the ${noun} ${names.join(', ')} at ${endpoint}`;
+function purposeOfSlot(slot: Slot, endpoints: Endpoints = {}): Purpose {
+  const purpose = purposeOf(slot.kind, endpoints);
+  return drawsClips(slot) ? { ...purpose, endpoint: CLIP_ENDPOINT } : purpose;
 }
 
-function wrongEndpoint({ kind }: Slot, requested: string, endpoints: Endpoints = {}): RequestError {
-  const { article, noun, endpoint } = purposeOf(kind, endpoints);
-  return new RequestError('unsupported', `${requested} is ${article} ${noun}; send it to ${endpoint}`, {
+function describeSlot(slot: Slot, endpoints: Endpoints): string {
+  const { noun, endpoint } = purposeOfSlot(slot, endpoints);
+  return `the ${noun} ${slot.names.join(', ')} at ${endpoint}`;
+}
+
+function wrongEndpoint(slot: Slot, requested: string, { endpoints, wanted }: Finding): RequestError {
+  const { article, noun, endpoint } = purposeOfSlot(slot, endpoints);
+  const not = wanted ? `, not ${wanted.article} ${wanted.noun}` : '';
+  return new RequestError('unsupported', `${requested} is ${article} ${noun}${not}; send it to ${endpoint}`, {
     param: 'model',
   });
 }

@@ -3,7 +3,7 @@
 import { type H3Event, onDispose } from 'h3';
 import { type AnyKind, MODEL_KINDS, type ModelOf, type TextModel } from '../../index.ts';
 import { RequestError } from '../http/errors.ts';
-import { type Endpoints, slotFor, splitName } from './models.ts';
+import { type Finding, slotFor, splitName } from './models.ts';
 import { whileClientWaits } from './model-call.ts';
 import { notReady, type Ready, type Service, type Slot } from './service.ts';
 
@@ -13,9 +13,7 @@ export interface Asking {
   event: H3Event;
 }
 
-export interface UseModelOptions {
-  /** Routes for other kinds of models, in errors. */
-  endpoints?: Endpoints | undefined;
+export interface UseModelOptions extends Finding {
   /** The reply is a stream that may begin with comments while the model is opened. */
   isStream?: boolean | undefined;
   /** Milliseconds that a model which is opened on demand stays open after this request. */
@@ -32,7 +30,7 @@ export async function useModel<K extends AnyKind>(
   requested: string,
   options: UseModelOptions = {},
 ): Promise<Ready<ModelOf<K>>> {
-  const slot = await findSlot(asking.service, kind, requested, options.endpoints);
+  const slot = await findSlot(asking.service, kind, requested, options);
   await keepOpen(asking, slot, options);
   if (slot.phase.name !== 'ready') throw notReady(slot);
   return slot.phase.ready as unknown as Ready<ModelOf<K>>;
@@ -54,15 +52,15 @@ export async function findSlot(
   service: Service,
   kind: AnyKind | readonly AnyKind[],
   requested: string,
-  endpoints?: Endpoints,
+  finding: Finding = {},
 ): Promise<Slot> {
   try {
-    return slotFor(service, kind, requested, endpoints);
+    return slotFor(service, kind, requested, finding);
   } catch (error) {
     const isUnknown = error instanceof RequestError && error.code === 'model_not_found';
     if (!isUnknown || !service.onDemand) throw error;
     await service.onDemand.catalog.refresh();
-    return slotFor(service, kind, requested, endpoints);
+    return slotFor(service, kind, requested, finding);
   }
 }
 

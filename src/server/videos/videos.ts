@@ -6,13 +6,13 @@ import { type ImageModel, MODEL_KINDS } from '../../index.ts';
 import { countText } from '../../files/count-text.ts';
 import { upscaledSize } from '../../options/upscaled-size.ts';
 import { RequestError } from '../http/errors.ts';
-import { isOwn, mayUse } from '../service/caller.ts';
+import { isOwn, visibleSlots } from '../service/caller.ts';
 import { listReply, pageOf, pageQuery } from '../http/paging.ts';
 import { QueuedImages } from '../images/image-drawing.ts';
 import { checkUpscaler } from '../images/image-request.ts';
 import { qualityIn } from '../images/image-schema.ts';
+import { CLIP_ENDPOINT, preferring, takesFrames } from '../service/default-model.ts';
 import { listIgnored, whileClientWaits } from '../service/model-call.ts';
-import { modelsOf } from '../service/models.ts';
 import type { RouteTable } from '../service/route.ts';
 import { requireRunning, type Service } from '../service/service.ts';
 import { holdModel, useModel } from '../service/use-model.ts';
@@ -135,18 +135,19 @@ async function createVideo(service: Service, event: H3Event) {
   }
 }
 
-/** The model that a request names; `default` is the first that draws clips. Throws RequestError. */
+/** The model that a request names; `default` is the first that can draw clips. Throws RequestError. */
 async function findVideoModel(
   service: Service,
   event: H3Event,
   requested: VideoBody['model'] & string,
 ): Promise<ImageModel> {
-  const all = modelsOf<ImageModel>(service, MODEL_KINDS.image);
-  const first = all.find(({ names, model }) => model.info.frameMultiple !== null && mayUse(names));
-  const wanted = requested === 'default' && first ? first.names[0]! : requested;
-  const { model } = await useModel({ service, event }, MODEL_KINDS.image, wanted);
+  const { model } = await useModel({ service, event }, MODEL_KINDS.image, requested, {
+    endpoints: { [MODEL_KINDS.image.name]: CLIP_ENDPOINT },
+    candidates: preferring(takesFrames),
+  });
   if (model.info.frameMultiple !== null) return model;
-  const remedy = first ? `, or ask ${first.names[0]}` : '';
+  const other = visibleSlots(service).find(takesFrames);
+  const remedy = other ? `, or ask ${other.names[0]}` : '';
   throw new RequestError(
     'unsupported',
     `${model.info.name} draws images, not videos; send it to ${MODEL_KINDS.image.endpoint}${remedy}`,

@@ -75,6 +75,18 @@ it.each([
   expect(Object.fromEntries(found.map(({ name, kind }) => [name, kind]))).toEqual(expected);
 });
 
+it('a folder of models says which of them draw clips', async () => {
+  const home = folder(['wan2.1-t2v.safetensors', 'dream.safetensors']);
+  const pipelines = { ltx: 'LTXPipeline', scenes: 'StableDiffusionPipeline', still: 'WanPipeline' };
+  for (const [name, _class_name] of Object.entries(pipelines)) {
+    mkdirSync(join(home, name));
+    writeFileSync(join(home, name, 'model_index.json'), JSON.stringify({ _class_name }));
+  }
+  writeFileSync(join(home, 'still', 'svc.json'), '{"num_frames":1}');
+  const found = await findModels(home);
+  expect(found.filter(({ drawsClips }) => drawsClips).map(({ name }) => name)).toEqual(['ltx', 'wan2.1-t2v']);
+});
+
 it('links to the parts of a model are removed together, and not the parts', async () => {
   const parts = ['big-00001-of-00002.gguf', 'big-00002-of-00002.gguf'];
   const [home, elsewhere] = [folder(), folder(parts)];

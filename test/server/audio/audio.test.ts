@@ -30,6 +30,41 @@ async function startSpeech() {
   return { ...harness, speech, post };
 }
 
+describe('a server without a transcription model', () => {
+  async function startDeaf() {
+    const harness = await start({}, { names: ['org/chat'] });
+    const post = async (model: string, task: string) => {
+      const form = new FormData();
+      form.set('model', model);
+      form.set('file', new File(['sound'], 'a.wav'));
+      const response = await fetch(`${harness.url}/v1/audio/${task}`, { method: 'POST', body: form });
+      const { error } = (await response.json()) as { error: { param: string; message: string } };
+      return [response.status, error.param, error.message];
+    };
+    return { ...harness, post };
+  }
+
+  it.each(['transcriptions', 'translations'])('says at %s what it has', async (task) => {
+    const { post } = await startDeaf();
+    const none = `there is no transcription model here for POST /v1/audio/${task}; this server has the chat model org/chat at POST /v1/chat/completions`;
+    for (const model of ['default', 'unknown', 'whisper-1'])
+      expect(await post(model, task)).toEqual([404, 'model', none]);
+    expect(await post('chat', task)).toEqual([400, 'model', expect.stringContaining('hears no sounds')]);
+  });
+
+  it('asks the language model that hears, where none is named', async () => {
+    const { server, url } = await startDeaf();
+    const ears = createFakeModel();
+    Object.assign(ears, { info: { ...ears.info, media: ['audio'], transcription: FORM } });
+    server.addModel({ names: ['org/ears'] }).ready(ears);
+    const form = new FormData();
+    form.set('model', 'default');
+    form.set('file', new File(['sound'], 'a.wav'));
+    expect((await fetch(`${url}/v1/audio/transcriptions`, { method: 'POST', body: form })).status).toBe(200);
+    expect(ears.requests).toHaveLength(1);
+  });
+});
+
 describe('a model that writes no times', () => {
   it.each([
     [{ response_format: 'srt' }, 'response_format'],

@@ -15,13 +15,14 @@ import { type Harness, start } from '../harness.ts';
 /** Bytes that each of the models takes. */
 export const EACH = 4096;
 
-const found = (name: string, kind: keyof typeof MODEL_KINDS): FoundModel => ({
+export const found = (name: string, kind: keyof typeof MODEL_KINDS, drawsClips = false): FoundModel => ({
   name,
   path: `/models/${name}`,
   kind: MODEL_KINDS[kind],
   bytes: 1000,
   architecture: kind === 'text' ? 'Qwen3ForCausalLM' : null,
   contextLength: kind === 'text' ? 4096 : null,
+  drawsClips,
 });
 
 export interface DemandSource extends ModelSource {
@@ -52,7 +53,7 @@ export function demandSource(): DemandSource {
     opened: new Map(),
     list: async () => source.models,
     plan: async (_, budget) => ({ bytes: EACH, opens: budget >= EACH }),
-    async open({ name, kind }, { budget }, onEvent) {
+    async open({ name, kind, drawsClips }, { budget }, onEvent) {
       source.happened.push(`open ${name}`);
       source.budgets.push(budget);
       onEvent({ type: 'load', bytes: 1, totalBytes: 4 });
@@ -65,7 +66,7 @@ export function demandSource(): DemandSource {
           ? createFakeModel()
           : kind.name === 'embedding'
             ? createFakeEmbeddingModel(name)
-            : await openFakeImageModel();
+            : await openFakeImageModel(drawsClips ? { frames: 3, fps: 8 } : {});
       const close = async (): Promise<void> => {
         source.happened.push(`close ${name}`);
         source.opened.delete(name);

@@ -4,7 +4,8 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../src/index.ts';
 import { createFakeModel } from '../fake-model.ts';
-import { EACH, hold, type OnDemandHarness, startOnDemand } from './demand-source.ts';
+import { start } from '../harness.ts';
+import { demandSource, EACH, found, hold, type OnDemandHarness, startOnDemand } from './demand-source.ts';
 
 const embed = ({ call }: OnDemandHarness) => call('POST', '/v1/embeddings', { model: 'vectors', input: 'a' });
 const draw = ({ call }: OnDemandHarness) =>
@@ -43,6 +44,20 @@ describe('a model that is opened on demand', () => {
     });
     expect((await say('nowhere')).status).toBe(404);
     expect(source.happened).toEqual([]);
+  });
+
+  it.each([
+    ['/v1/images/generations', 'scenes', ['clips', 'scenes']],
+    ['/v1/videos', 'clips', ['scenes', 'clips']],
+  ])('and is named by none is one that fits %s', async (path, name, listed) => {
+    const { server, url } = await start({}, { names: ['chat'] });
+    const source = demandSource();
+    source.models = listed.map((one) => found(one, 'image', one === 'clips'));
+    await server.addCatalog(source, { budget: 2 * EACH, most: 0, pinned: [], keepAlive: null, waiting: 8 });
+    const headers = { 'content-type': 'application/json' };
+    const body = '{"prompt":"a","output_format":"webp"}';
+    expect((await fetch(url + path, { method: 'POST', headers, body })).status).toBe(200);
+    expect(source.happened).toEqual([`open ${name}`]);
   });
 
   it('is found once its files are there', async () => {

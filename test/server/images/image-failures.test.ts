@@ -22,6 +22,20 @@ it.each([
   expect(model.running).toBe(0);
 });
 
+it.each([
+  [{ size: '32x24' }, 'size'],
+  [{ height: 24, width: 32 }, 'width'],
+])('a size that never fits is an error of the request %j', async (size, param) => {
+  const { generate } = await startImages();
+  const failed = await generate({ prompt: 'fail out_of_memory width', ...size });
+  const error = { code: 'out_of_memory', type: 'invalid_request_error', param };
+  expect([failed.status, (await readReply(failed)).error]).toMatchObject([400, error]);
+  const streamed = await (
+    await generate({ prompt: 'fail out_of_memory width', stream: true, ...size })
+  ).text();
+  expect(streamed).toContain(`"param":"${param}"`);
+});
+
 it('a clip is refused before it is drawn', async () => {
   const { generate } = await startImages();
   const refused = await generate({ num_frames: 3 });

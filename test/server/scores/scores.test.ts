@@ -43,26 +43,41 @@ async function startScores(options: Partial<ServerOptions> = {}) {
 
 const QUERY = { model: 'cross', query: 'q', documents: ['a', 'ccc', { text: 'bb' }] };
 
-it('a language model is refused with the files by which it would judge', async () => {
-  const { post } = await startScores();
-  for (const path of ['/v1/rerank', '/rerank']) {
-    const { body } = await post(path, { ...QUERY, model: 'chat' });
-    expect(body.error).toMatchObject({ param: 'model' });
-    expect(body.error?.message).toMatch(
-      /is a chat model; .*modules\.json.*"LogitScore".*true_token_id.*query/,
-    );
-  }
-  const { body } = await post('/v1/rerank', { ...QUERY, model: 'absent' });
-  expect(body.error?.message).not.toMatch(/LogitScore/);
-  const alone = await start({}, { names: ['chat'] });
-  const response = await fetch(`${alone.url}/v1/rerank`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...QUERY, model: 'default' }),
+describe('a language model is refused', () => {
+  const HERE = 'this server has the chat model chat at POST /v1/chat/completions';
+  const JUDGE = '; Qwen3-Reranker and models like it are served with --judge';
+  const ranked = { query: 'q', documents: ['a'] };
+  const scored = { text_1: 'q', text_2: 'a' };
+
+  it.each([
+    ['/v1/rerank', ranked, 'a reranker or embedding model', JUDGE],
+    ['/v1/score', scored, 'a reranker or embedding model', JUDGE],
+    ['/v1/classify', { input: 'a' }, 'a classifier', ''],
+    ['/pooling', { input: 'a' }, 'an embedding model', ''],
+    ['/v1/embeddings', { input: 'a' }, 'an embedding model', ''],
+  ])('at %s by what the route is for', async (path, fields, wanted, more) => {
+    const { url } = await start({}, { names: ['chat'] });
+    const refusal = async (model: string) => {
+      const response = await fetch(url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model, ...fields }),
+      });
+      const { error } = (await response.json()) as Reply;
+      return [response.status, error?.param, error?.message];
+    };
+    const none = `there is no ${wanted.replace(/^an? /, '')} here for POST ${path}; ${HERE}${more}`;
+    expect(await refusal('default')).toEqual([404, 'model', none]);
+    const not = path === '/v1/embeddings' ? '' : `, not ${wanted}`;
+    const other = `chat is a chat model${not}; send it to POST /v1/chat/completions${more}`;
+    expect(await refusal('chat')).toEqual([400, 'model', other]);
   });
-  const { error } = (await response.json()) as { error: { message: string } };
-  expect(error.message).toMatch(/no embedding model here for POST \/v1\/rerank;.*--judge/);
-  expect(error.message).not.toMatch(/\/v1\/embeddings/);
+
+  it('but a name that nothing has is refused alone', async () => {
+    const { post } = await startScores();
+    const { body } = await post('/v1/rerank', { ...QUERY, model: 'absent' });
+    expect(body.error?.message).toMatch(/no model "absent" here; this server has [^;]*$/);
+  });
 });
 
 describe.each(['/v1/rerank', '/rerank', '/v2/rerank'])('the route %s', (path) => {

@@ -50,6 +50,12 @@ export function pipelineEntry(className: string, families: readonly ImageFamily[
   throw new Error(`${className} is in no image family`);
 }
 
+/** Frames that a class draws unless its model or a request says otherwise; 1 for a class of images or of no family. */
+export function usualFrames(className: string): number {
+  const found = entriesOf(FAMILIES).find((entry) => entry.className === className);
+  return found?.family.defaults.frames ?? 1;
+}
+
 /** Returns the class for a task; if its set has none, that of the nearest simpler task. */
 export function entryFor(entry: PipelineEntry, task: PipelineTask): PipelineEntry {
   const { 'image-to-image': fromImage, inpainting } = entry.set.classes;

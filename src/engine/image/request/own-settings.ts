@@ -33,6 +33,12 @@ const KEYS: readonly string[] = [...Object.values(NUMBERS), NEGATIVE];
 /** What sizes and numbers of frames of a model are multiples of. */
 type Multiples = Pick<ResolveContext, 'sizeMultiple' | 'framesPerLatent'>;
 
+/** Returns the number of frames that svc.json states, unchecked; undefined: it states none. */
+export async function ownFrames(folder: Folder): Promise<unknown> {
+  const names = await folder.names();
+  return names.includes(SETTINGS) ? (await readJson(folder, SETTINGS))[NUMBERS.frames] : undefined;
+}
+
 /** Reads the files. Throws bad_checkpoint for an unknown key and for an invalid value. */
 export async function ownSettings(folder: Folder, takes: Multiples): Promise<OwnSettings> {
   const names = await folder.names();

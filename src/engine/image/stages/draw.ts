@@ -213,8 +213,8 @@ class Run {
 }
 
 /**
- * Rewords the error of a tensor that exceeds the adapter's binding limit, by the part of the request that needs it; returns other
- * errors unchanged.
+ * Rewords the error of a tensor that exceeds the adapter's binding limit, by the part of the request that needs it, which is its parameter;
+ * returns other errors unchanged.
  */
 function inWords(
   error: unknown,
@@ -224,9 +224,12 @@ function inWords(
   if (!(error instanceof BindingError)) return error;
   const { code, bytes, limit } = error;
   const takes = `takes ${bytesText(bytes)} in one piece, the adapter allows ${bytesText(limit)}`;
-  const message =
-    stage === 'text-encoding'
-      ? `encoding the prompt ${takes}: make it shorter`
-      : `${stage === 'image-encoding' ? 'encoding' : stage} ${width} × ${height} pixels ${takes}: choose a smaller size`;
-  return new EngineError(code, message, { cause: error });
+  if (stage === 'text-encoding')
+    return new EngineError(code, `encoding the prompt ${takes}: make it shorter`, {
+      param: 'prompt',
+      cause: error,
+    });
+  const doing = stage === 'image-encoding' ? 'encoding' : stage;
+  const message = `${doing} ${width} × ${height} pixels ${takes}: choose a smaller size`;
+  return new EngineError(code, message, { param: 'width', cause: error });
 }

@@ -40,9 +40,9 @@ export class MediaLibrary {
     this.kinds = printedKinds(model, template);
   }
 
-  /** How templates show media. */
+  /** How templates show media of the kinds that conversations may hold. */
   get shown(): ShownMedia {
-    return shownMedia(this.model);
+    return shownMedia(this.model, this.kinds);
   }
 
   /** Returns the room for the media of a request, which are counted among those of all requests until `ended` aborts. */
@@ -123,8 +123,11 @@ export class MediaLibrary {
 type ShownMedia = Pick<ChatRendering, 'media' | 'mediaFirst' | 'mediaJoined'>;
 type PrintingTemplate = Pick<ChatTemplate, 'problem' | 'render'>;
 
-function shownMedia({ readers, mediaFirst = false, mediaJoined = false }: MediaModel): ShownMedia {
-  const media = KINDS.flatMap((kind) => (readers[kind] ? [[kind, readers[kind].placeholder]] : []));
+function shownMedia(
+  { readers, mediaFirst = false, mediaJoined = false }: MediaModel,
+  kinds: readonly MediaKind[] = KINDS,
+): ShownMedia {
+  const media = kinds.flatMap((kind) => (readers[kind] ? [[kind, readers[kind].placeholder]] : []));
   return { media: Object.fromEntries(media) as Record<string, string>, mediaFirst, mediaJoined };
 }
 

@@ -2,7 +2,7 @@
 // long loses its oldest turns if the request allows it. The end of the prompt, to which a message to continue is appended, tells whether the
 // reply begins within reasoning, within an answer, or before both.
 
-import { badRequest } from '../../../files/error.ts';
+import { badRequest, EngineError } from '../../../files/error.ts';
 import { TemplateLimitError } from '../../../files/template/jinja/values/meter.ts';
 import type { ChatRendering } from '../../../files/template/template.ts';
 import { checkRows } from '../../../files/tokenizer/token-ids.ts';
@@ -124,14 +124,32 @@ export async function renderConversation(
   tools: ToolFormat | null = null,
 ): Promise<Said> {
   const last = continueFinal ? finalMessage(messages) : null;
-  const text = await render({
-    messages: last === null ? messages : messages.slice(0, -1),
+  const sent = last === null ? messages : messages.slice(0, -1);
+  const rendering: ChatRendering = {
+    messages: sent,
     ...(shown ? { tools: shown } : {}),
     ...(templateKwargs ? { kwargs: templateKwargs } : {}),
     callText: (calls) => writeCalls(calls, tools),
-  });
+  };
+  let text: string;
+  try {
+    text = await render(rendering);
+  } catch (error) {
+    throw sent.length === 0 ? withoutFirst(error) : error;
+  }
   const begins = beginsAfter(text, thinking);
   return last === null ? { text, begins, said: '' } : continued({ text, begins }, last, thinking);
+}
+
+/** Many chat templates need a message before one that is continued, and their own refusal does not say so. */
+function withoutFirst(cause: unknown): unknown {
+  if (!(cause instanceof EngineError) || cause.code !== 'bad_request' || cause.param !== 'messages')
+    return cause;
+  return badRequest(
+    "messages has only the assistant's message that is continued, and the model's chat template needs one before it: send the user's message, too",
+    'messages',
+    cause,
+  );
 }
 
 export function beginsAfter(prompt: string, thinking: ReasoningFormat | null): Begins {

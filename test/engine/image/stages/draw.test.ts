@@ -88,6 +88,8 @@ it('drawing says in the words of a request that the adapter cannot bind a tensor
   const fresh = await openTiny(device);
   await expect(drawOn(fresh, { width: 512, height: 256 })).rejects.toMatchObject({
     code: 'out_of_memory',
+    // Another size is the only remedy, so the error is about the request.
+    param: 'width',
     message: expect.stringMatching(
       /^decoding 512 × 256 pixels takes \d+ [KM]iB in one piece, the adapter allows 64 KiB: choose a smaller size$/,
     ) as string,
@@ -110,6 +112,7 @@ it('a prompt that exceeds a binding ends its request alone, in words of its own'
   const [long, short] = together as [(typeof together)[0], (typeof together)[0]];
   await drawTogether([long.context, short.context]);
   expect(ends).toEqual([expect.any(EngineError), null]);
+  expect(ends[0]).toMatchObject({ code: 'out_of_memory', param: 'prompt' });
   expect(String(ends[0])).toContain(
     'encoding the prompt takes 3 MiB in one piece, the adapter allows 1 MiB: make it shorter',
   );

@@ -86,6 +86,7 @@ describe('the kinds of media of a model are those that its chat template prints'
     const own = library({}, { shown });
     if (typeof kinds === 'number') expect(own.kinds).toHaveLength(kinds);
     else expect(own.kinds).toEqual(kinds);
+    expect(Object.keys(own.shown.media!)).toEqual(own.kinds);
     if (own.kinds.includes('video')) return;
     const read = own.read(message({ type: 'video', video: Uint8Array.of(1) }), {}, undefined);
     await expect(read).rejects.toMatchObject({

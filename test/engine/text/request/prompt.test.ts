@@ -80,6 +80,21 @@ describe('an unfinished message', () => {
     ]);
   });
 
+  it('needs a message before it where the template does', async () => {
+    const render = (source: string) => {
+      const template = openChatTemplate({ default: source }, {});
+      const messages: ChatMessage[] = [{ role: 'assistant', content: 'So' }];
+      const rendered = (rendering: ChatRendering) => template.render(rendering);
+      return renderConversation({ messages, continueFinal: true }, rendered, null);
+    };
+    await expect(render('{{ messages[0].role }}A:')).rejects.toMatchObject({
+      code: 'bad_request',
+      param: 'messages',
+      message: expect.stringMatching(/only the assistant's message.*send the user's/) as string,
+    });
+    expect((await render('A:')).text).toBe('A:So');
+  });
+
   it.each([
     [{ role: 'user', content: 'x' }, 'messages.1.role'],
     [{ content: [{ type: 'text', text: 'x' }] }, 'messages.1.content'],
