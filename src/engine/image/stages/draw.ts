@@ -83,8 +83,9 @@ class Run {
       }
     } catch (error) {
       const failed = (error instanceof EngineError ? null : components.device.takeError()) ?? error;
-      // Weights that have no memory, or whose file is damaged, would be kept for the next image.
-      if (failed instanceof EngineError && LOST_WEIGHTS.has(failed.code)) components.release();
+      // Weights that have no memory, or whose file is damaged, would be kept for the next image; a tensor above the binding limit concerns none.
+      const mayLose = failed instanceof EngineError && !(failed instanceof BindingError);
+      if (mayLose && LOST_WEIGHTS.has(failed.code)) components.release();
       throw inWords(failed, this.#stage, resolved.event.values);
     }
   }

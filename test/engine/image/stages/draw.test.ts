@@ -86,6 +86,7 @@ it('drawing frees all its memory wherever an allocation fails', { timeout: 900_0
 it('drawing says in the words of a request that the adapter cannot bind a tensor', async () => {
   const device = disguise(parts.device, { bindingLimit: 1 << 16 });
   const fresh = await openTiny(device);
+  const release = vi.spyOn(fresh.components, 'release');
   await expect(drawOn(fresh, { width: 512, height: 256 })).rejects.toMatchObject({
     code: 'out_of_memory',
     // Another size is the only remedy, so the error is about the request.
@@ -94,6 +95,7 @@ it('drawing says in the words of a request that the adapter cannot bind a tensor
       /^decoding 512 × 256 pixels takes \d+ [KM]iB in one piece, the adapter allows 64 KiB: choose a smaller size$/,
     ) as string,
   });
+  expect(release).not.toHaveBeenCalled();
   await fresh.components.close();
 });
 
