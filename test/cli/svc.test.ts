@@ -87,12 +87,13 @@ describe('svc chat', () => {
     expect(err).toContain('System message: be brief');
   });
 
-  it('says how to ask questions if one is given in place of the model', async () => {
-    const { code, err } = await here(['chat', 'what is this?']);
+  it.each([
+    [['what is this?'], "'what is this?' is not a folder of a model that is there: pipe a question into"],
+    [['--prompt', 'hi'], 'there is no option --prompt here: pipe a question into svc chat, or type it'],
+  ])('says how to ask questions to %j', async (args, message) => {
+    const { code, err } = await here(['chat', ...args]);
     expect(code).not.toBe(0);
-    expect(err).toContain(
-      "'what is this?' is not a folder of a model that is there: pipe a question into svc chat",
-    );
+    expect(err).toContain(message);
   });
 
   it('goes on after a question that failed', async () => {
