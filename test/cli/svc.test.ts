@@ -143,7 +143,7 @@ describe('svc chat', () => {
 describe('svc transcribe', () => {
   it('writes the text of a sound to standard output, or a file in the format of its name', async () => {
     const sound = join(home, 'a.wav');
-    writeFileSync(sound, 'sound');
+    writeFileSync(sound, 'RIFF\0\0\0\0WAVE');
     const args = ['transcribe', sound, '--model-path', '/m'];
     const { code, out } = await run(FAKE, args, '');
     expect([code, out]).toEqual([0, 'one two\n']);
@@ -152,6 +152,14 @@ describe('svc transcribe', () => {
     expect(readFileSync(file, 'utf8')).toBe('1\n00:00:00,100 --> 00:00:00,500\nword\n');
     const wrong = await here([...args, '--output', join(home, 'a.doc')]);
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('names no format')]);
+  });
+
+  it('looks whether the file is a sound before it opens the model', async () => {
+    const text = join(home, 'a.txt');
+    writeFileSync(text, 'no sound');
+    const { code, out, err } = await here(['transcribe', text, '--model-path', 'nobody/nothing']);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(/a\.txt cannot be read as a sound .*give WAV, MP3/);
   });
 });
 
