@@ -1,11 +1,12 @@
 // How often WebGPU is started, which writes warnings of its own each time.
 
 import { expect, it, vi } from 'vitest';
+import type * as Binding from 'webgpu';
 import { bestAdapter, listAdapters } from '../../src/gpu/node.ts';
 
 const started = vi.hoisted(() => [] as string[][]);
 vi.mock('webgpu', async (original) => {
-  const real = await original<typeof import('webgpu')>();
+  const real = await original<typeof Binding>();
   const create = (flags: string[]): GPU => {
     started.push(flags);
     return real.create(flags);

@@ -67,7 +67,9 @@ it('a model that has no room names the change that its plan names, and opens so'
   expect(change).toEqual({ quantization: 'int8', contextLength: expect.any(Number) as number });
   const { contextLength } = change!;
   await expect(openTextModel({ ...options, inline: true })).rejects.toThrow(
-    new RegExp(`^[^:]* are free: it fits with \`quantization\` int8 and \`contextLength\` ${contextLength}$`),
+    new RegExp(
+      `^[^:]* are free: it fits with \`quantization\` int8 and \`contextLength\` ${contextLength}, or in a larger \`memoryBudget\`$`,
+    ),
   );
   const notes: OpenEvent[] = [];
   const changed = { ...options, ...change, inline: true };

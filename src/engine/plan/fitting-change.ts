@@ -27,7 +27,7 @@ export async function withFittingChange(
   return new EngineError('out_of_memory', message, { cause: error, ...(param !== null && { param }) });
 }
 
-/** Names the options of a change in their order. */
+/** Names the options of a change in their order, and the other way where they keep the budget. */
 function changeText(change: NonNullable<ModelPlan['change']>): Prose {
   const { quantization, contextLength, cpuMoe, layerwiseOffload, memoryBudget = 0 } = change;
   const parts: Prose[] = [
@@ -37,5 +37,6 @@ function changeText(change: NonNullable<ModelPlan['change']>): Prose {
     layerwiseOffload && say`${option('layerwiseOffload')}`,
     memoryBudget && say`${option('memoryBudget')} ${Math.ceil(memoryBudget / 2 ** 20)}MiB`,
   ].flatMap((part) => part || []);
-  return parts.reduce((all, part) => say`${all} and ${part}`);
+  const named = parts.reduce((all, part) => say`${all} and ${part}`);
+  return memoryBudget ? named : say`${named}, or in a larger ${option('memoryBudget')}`;
 }
