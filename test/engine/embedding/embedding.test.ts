@@ -220,13 +220,6 @@ describe('embedding models of other layouts', () => {
     });
   });
 
-  it('are refused by what the option for rerankers is for', async () => {
-    const path = changed('bert', { 'config.json': { architectures: ['InternVLForConditionalGeneration'] } });
-    await expect(openEmbeddingModel({ ...options(path), judge: true, inline: true })).rejects.toThrow(
-      /which does not make embeddings: `judge` is for rerankers of classes .*; leave it out to chat: `openTextModel` opens it$/,
-    );
-  });
-
   it('are refused if they are decoders that pool otherwise', async () => {
     const path = changed('qwen3', { '1_Pooling/config.json': { pooling_mode: 'mean' } });
     await expect(openEmbeddingModel({ ...options(path), inline: true })).rejects.toThrow(/pools by mean/);
