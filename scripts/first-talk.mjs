@@ -15,6 +15,8 @@ const ABOUT_PICTURE = 'What do you see in this picture?';
 const PICTURE = { prompt: 'a red balloon over snowy mountains at sunset', seed: 3 };
 
 export class FirstTalk {
+  /** Requests so far of the kind that a server logs. */
+  posts = 0;
   #base;
   #key;
   #print;
@@ -58,6 +60,7 @@ export class FirstTalk {
 
   /** Prints the answer as it comes; returns it. */
   async #printAnswer(request) {
+    this.posts++;
     const answer = await streamChat(this.#base, request, { key: this.#key, onText: this.#print });
     if (answer.trim() === '') throw new Error('The server sent an empty answer.');
     this.#print('\n');
@@ -103,6 +106,7 @@ export class FirstTalk {
 
   /** The JSON that the server answers with. */
   async #call(path, body) {
+    if (body) this.posts++;
     const reply = await fetch(this.#base + path, {
       headers: {
         'content-type': 'application/json',

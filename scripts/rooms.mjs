@@ -70,7 +70,7 @@ export const ROOMS = {
     does: 'conversations, tools and typed replies on the requests of any opened model; other interfaces of libraries',
     rooms: [
       ...['options', 'files/image/png-encode.ts', 'files/language-names.ts'],
-      'engine/transcription/request-rules.ts',
+      ...['engine/transcription/request-rules.ts', 'engine/text/request/text-rules.ts'],
     ],
     types: ['engine', 'files'],
     packages: ['@ai-sdk/provider'], // its types alone

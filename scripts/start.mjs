@@ -5,6 +5,7 @@
 //   npm start -- --port 8080 ...   every other argument goes to `svc serve`
 
 import { FirstTalk } from './first-talk.mjs';
+import { QuietLog } from './quiet-log.mjs';
 import { freePort, startServer, whenReady } from './server-child.mjs';
 import { setUp } from './setup.mjs';
 
@@ -37,17 +38,18 @@ async function start() {
   const host = option('--host') ?? '127.0.0.1';
   const chosen = option('--port');
   const port = chosen ?? String(await freePort(host, FIRST_PORT));
-  let talking = false;
+  // Not into the middle of an answer.
+  const log = new QuietLog((text) => process.stderr.write(text));
   const server = startServer(chosen ? passed : ['--port', port, ...passed], {
-    // Not into the middle of an answer.
-    log: (bytes) => talking || process.stderr.write(bytes),
+    log: (bytes) => log.add(bytes),
   });
   const base = `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
   try {
     await whenReady(base, server);
-    talking = true;
-    await new FirstTalk(base, { key, print: (text) => process.stdout.write(text) }).run();
-    talking = false;
+    log.begin();
+    const talk = new FirstTalk(base, { key, print: (text) => process.stdout.write(text) });
+    await talk.run();
+    log.end(talk.posts);
   } catch (error) {
     console.error(`\n${error.message}`);
     await server.stop();

@@ -1,8 +1,9 @@
 // The options of a session: their checks, their defaults, and what of them its requests carry.
 
 import { badRequest } from '../files/error.ts';
+import { checkRequestOptions } from '../engine/text/request/text-rules.ts';
 import type { TextRequest, Tool } from '../engine/text/calls/text-model.ts';
-import type { ChatOptions, TalkingModel } from './chat-types.ts';
+import { NOT_OF_REPLIES, type ChatOptions, type ReplyOptions, type TalkingModel } from './chat-types.ts';
 import { checkPolicy, roomFor } from './context-window.ts';
 import type { Schema } from './schema.ts';
 import { checkTime, promptTools, type AnyTools } from './tools.ts';
@@ -20,12 +21,26 @@ export interface Settings {
 
 const MOST_ROUNDS = 100;
 
+/** Options of a session that its requests do not carry. */
+const OWN = [
+  'system',
+  'tools',
+  'maxRounds',
+  'toolTimeout',
+  'confirm',
+  'context',
+  'reserve',
+  'templateKwargs',
+  'restore',
+] as const satisfies Exclude<keyof AnyOptions, keyof ReplyOptions>[];
+
 /** Throws bad_request. */
 export function settingsOf(options: AnyOptions, { info }: TalkingModel): Settings {
   if (typeof options !== 'object' || options === null)
     throw badRequest('the options of a chat are not an object: give one, or none');
   const { system, tools = {}, maxRounds = 8, toolTimeout, confirm, context, reserve, ...rest } = options;
   const { templateKwargs: _kwargs, restore: _restore, ...request } = rest;
+  checkRequestOptions(options, 'chat()', OWN, NOT_OF_REPLIES);
   if (!info.hasChatTemplate)
     throw badRequest(
       `${info.name} has no chat template, which conversations are written with: use complete(), or open a model that was trained for chat`,

@@ -19,19 +19,21 @@ import type { ToolsOf } from './tools.ts';
 export type TalkingModel = Pick<TextModel, 'info' | 'generate' | 'renderPrompt'>;
 
 /** Sampling, limits and scheduling of replies: the members of a TextRequest that neither the session nor its results decide. */
-export type ReplyOptions = Omit<
-  TextRequest,
-  | 'prompt'
-  | 'id'
-  | 'n'
-  | 'constraint'
-  | 'toolChoice'
-  | 'logprobs'
-  | 'promptLogprobs'
-  | 'hiddenStates'
-  | 'routedExperts'
-  | 'promptIds'
->;
+export type ReplyOptions = Omit<TextRequest, (typeof NOT_OF_REPLIES)[number]>;
+
+/** Members of a TextRequest that the session or its results decide. */
+export const NOT_OF_REPLIES = [
+  'prompt',
+  'id',
+  'n',
+  'constraint',
+  'toolChoice',
+  'logprobs',
+  'promptLogprobs',
+  'hiddenStates',
+  'routedExperts',
+  'promptIds',
+] as const satisfies (keyof TextRequest)[];
 
 /** The content of a message of the user: text, or parts of text and media. */
 export type UserContent = NonNullable<ChatMessage['content']>;

@@ -40,6 +40,11 @@ const MEMBERS = new Set(['description', 'schema', 'timeout', 'run']);
 
 /** The tools in the form of a prompt. Throws bad_request. */
 export function promptTools(tools: AnyTools): Tool[] {
+  if (typeof tools !== 'object' || tools === null || Array.isArray(tools))
+    throw badRequest(
+      'tools is an object of name → tool: give one, such as { weather: tool({ schema, run }) }',
+      'tools',
+    );
   return Object.entries(tools).map(([name, one]) => {
     const param = `tools.${name}`;
     if (typeof one !== 'object' || one === null || typeof one.run !== 'function')

@@ -3,6 +3,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { CommandDef } from 'citty';
 import {
+  checkMediaFormat,
   EngineError,
   formatTranscription,
   MODEL_KINDS,
@@ -29,6 +30,7 @@ const OWN_OPTIONS = {
   'model-path': {
     kind: 'string',
     group: 'Model',
+    value: 'folder|id',
     help: 'A folder, or an id on the hub as owner/name.',
     elsewhere: ['model', 'm'],
     isInput: true,
@@ -111,6 +113,7 @@ export function createTranscribe(open: typeof openAny): CommandDef {
       const format = formatOf(options);
       const remedy = ': give a file that is there';
       const audio = new Uint8Array(await readBounded(file, file, MOST_SOUND_BYTES, remedy));
+      checkMediaFormat(audio, 'audio', file);
       const progress = showOpening(createLog());
       const interrupt = untilInterrupted();
       try {

@@ -6,6 +6,7 @@ import {
   type Names,
   type Prose,
   partsOf,
+  say,
   subject,
   textOf,
   withPaths,
@@ -68,6 +69,17 @@ export class EngineError extends Error {
     const { code, param, cause } = this;
     const own = param === null ? null : (pathOf(param) ?? param);
     return new EngineError(code, withPaths(this, pathOf), { ...(own !== null && { param: own }), cause });
+  }
+}
+
+/** Memory that does not suffice, with what to do about it in general, which a caller that knows the circumstances may replace. */
+export class MemoryError extends EngineError {
+  /** The message without its remedy. */
+  readonly problem: Message;
+
+  constructor(problem: Message, remedy: Message) {
+    super('out_of_memory', say`${problem}: ${remedy}`);
+    this.problem = problem;
   }
 }
 

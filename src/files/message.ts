@@ -12,6 +12,8 @@ export type MessagePart =
 
 export interface Message {
   readonly parts: readonly MessagePart[];
+  /** Something that was asked for is not done so. */
+  readonly isWarning?: true;
 }
 
 /** A text that may name settings. */
@@ -67,16 +69,21 @@ export function textOf(message: Prose, names: Names = {}): string {
     .join('');
 }
 
+export const warning = ({ parts }: Message): Message => ({ parts, isWarning: true });
+
 /** A note in an event: its text with the library's names, and its pieces if some of them are names. */
 export interface Note {
   type: 'note';
   message: string;
   parts?: readonly MessagePart[];
+  /** Something that was asked for is not done so. */
+  isWarning?: true;
 }
 
 export function noteOf(message: Prose): Note {
   if (typeof message === 'string') return { type: 'note', message };
-  return { type: 'note', message: textOf(message), parts: message.parts };
+  const { parts, isWarning } = message;
+  return { type: 'note', message: textOf(message), parts, ...(isWarning && { isWarning }) };
 }
 
 /** A message with the paths of another interface in place of its fields; null: that one has the same. */

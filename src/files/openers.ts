@@ -25,6 +25,10 @@ export const transcribesWith = (path: string): MessagePart =>
     `\`${SVC} serve --model-path ${path}\` answers /v1/audio/transcriptions with it`,
   );
 
+/** Ends a message about a folder of models. */
+export const servesAll = (path: string): MessagePart =>
+  way('', `; \`${SVC} serve --models-dir ${path}\` serves every one`);
+
 /** `has`: what the models of the classes do. */
 export const listsClasses = (has: string): MessagePart =>
   way(`\`SUPPORTED\` lists the classes that ${has}`, `\`${SVC} doctor\` lists the classes that ${has}`);

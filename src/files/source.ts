@@ -70,6 +70,8 @@ export interface Folder {
   /** Names of the files directly inside. */
   names(): Promise<string[]>;
   open(name: string): Promise<ByteSource>;
+  /** Names of the folders directly inside that hold a model, for messages; left out: they are not looked at. */
+  models?(): Promise<string[]>;
 }
 
 /** A read beyond the end means that the checkpoint changed while it was open, or that the caller is wrong. */

@@ -3,7 +3,7 @@
 
 import { say } from '../files/message.ts';
 import { bytesText } from '../files/bytes-text.ts';
-import { EngineError } from '../files/error.ts';
+import { MemoryError } from '../files/error.ts';
 import type { MemoryRemedies } from './memory.ts';
 import { allocatedBytes } from './tensor.ts';
 
@@ -60,9 +60,9 @@ export class HostBuffers {
     const size = allocatedBytes(bytes);
     const free = this.budget - this.#bytes;
     if (size > free)
-      throw new EngineError(
-        'out_of_memory',
-        say`${label} needs ${bytesText(size)} of host memory, of which ${bytesText(Math.max(0, Math.floor(free)))} are free for weights: ${this.#remedy}`,
+      throw new MemoryError(
+        say`${label} needs ${bytesText(size)} of host memory, of which ${bytesText(Math.max(0, Math.floor(free)))} are free for weights`,
+        this.#remedy,
       );
     const buffer = this.#gpu.createBuffer({ label, size, usage: UPLOAD });
     this.#copies.add(buffer);

@@ -3,7 +3,7 @@
 
 import { type Message, say } from '../files/message.ts';
 import { bytesText } from '../files/bytes-text.ts';
-import { EngineError } from '../files/error.ts';
+import { MemoryError, type EngineError } from '../files/error.ts';
 import { allocatedBytes, type Region } from './tensor.ts';
 
 export type MemoryKind = 'weights' | 'kv' | 'arena' | 'step';
@@ -140,23 +140,23 @@ export class DeviceMemory {
   ): Promise<EngineError | null> {
     const error = await scope.catch(() => null); // the loss of a device is reported elsewhere
     if (!error) return null;
-    const message = say`the GPU has no room for the ${bytesText(size)} of ${label} beside the ${bytesText(used)} in use, although the memory budget is ${bytesText(this.#budget)}: ${this.#remedies.device(used)}`;
-    return new EngineError('out_of_memory', message);
+    const problem = say`the GPU has no room for the ${bytesText(size)} of ${label} beside the ${bytesText(used)} in use, although the memory budget is ${bytesText(this.#budget)}`;
+    return new MemoryError(problem, this.#remedies.device(used));
   }
 
   #expectRoom(label: string, size: number): void {
     const free = this.#budget - this.used;
     if (size > free) {
-      throw new EngineError(
-        'out_of_memory',
-        say`${label} needs ${bytesText(size)}, but of the memory budget of ${bytesText(this.#budget)} only ${bytesText(Math.max(0, free))} are free: ${this.#remedies.budget}`,
+      throw new MemoryError(
+        say`${label} needs ${bytesText(size)}, but of the memory budget of ${bytesText(this.#budget)} only ${bytesText(Math.max(0, free))} are free`,
+        this.#remedies.budget,
       );
     }
     const largest = this.#gpu.limits.maxBufferSize;
     if (size > largest) {
-      throw new EngineError(
-        'out_of_memory',
-        say`${label} needs one buffer of ${bytesText(size)}, the adapter allows ${bytesText(largest)}: ${this.#remedies.buffer}`,
+      throw new MemoryError(
+        say`${label} needs one buffer of ${bytesText(size)}, the adapter allows ${bytesText(largest)}`,
+        this.#remedies.buffer,
       );
     }
   }

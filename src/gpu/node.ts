@@ -123,6 +123,11 @@ export async function listAdapters(): Promise<AdapterSummary[]> {
   return found.map(({ summary }) => summary);
 }
 
+/** The adapter that is chosen where none is wanted; undefined: none answers. Unlike a list of all it starts WebGPU once. */
+export async function bestAdapter(): Promise<AdapterSummary | undefined> {
+  return (await find(flagsOf(true))).found[0]?.summary;
+}
+
 export async function openDevice(options: NodeDeviceOptions = {}): Promise<Device> {
   return startDevice(await choose(options), options, { shaders: readShader, freeBytes: freeHostMemory });
 }

@@ -127,6 +127,19 @@ describe('a session', () => {
     );
   });
 
+  it('refuses what chats do not have, with what is probably meant, and tools in a list', () => {
+    const chat = (options: object) => () => scriptedModel([]).chat(options);
+    expect(chat({ sistem: 'x' })).toThrow(
+      /^sistem is unknown to chat\(\): did you mean system\? \(it takes system, tools, .*temperature/,
+    );
+    expect(chat({ max_tokens: 5 })).toThrow('max_tokens is unknown to chat(): it is written maxTokens');
+    expect(chat({ prompt: { text: '' } })).toThrow('prompt is unknown to chat()');
+    expect(chat({ temperature: 9 })).toThrow('temperature is 9');
+    expect(chat({ tools: [{ schema: { type: 'object' }, run: () => '' }] })).toThrow(
+      'tools is an object of name → tool: give one, such as { weather: tool({ schema, run }) }',
+    );
+  });
+
   it('needs a chat template', () => {
     const model = scriptedModel([]);
     Object.assign(model.info, { hasChatTemplate: false });

@@ -87,12 +87,13 @@ describe('svc chat', () => {
     expect(err).toContain('System message: be brief');
   });
 
-  it('says how to ask questions if one is given in place of the model', async () => {
-    const { code, err } = await here(['chat', 'what is this?']);
+  it.each([
+    [['what is this?'], "'what is this?' is not a folder of a model that is there: pipe a question into"],
+    [['--prompt', 'hi'], 'there is no option --prompt here: pipe a question into svc chat, or type it'],
+  ])('says how to ask questions to %j', async (args, message) => {
+    const { code, err } = await here(['chat', ...args]);
     expect(code).not.toBe(0);
-    expect(err).toContain(
-      "'what is this?' is not a folder of a model that is there: pipe a question into svc chat",
-    );
+    expect(err).toContain(message);
   });
 
   it('goes on after a question that failed', async () => {
@@ -142,7 +143,7 @@ describe('svc chat', () => {
 describe('svc transcribe', () => {
   it('writes the text of a sound to standard output, or a file in the format of its name', async () => {
     const sound = join(home, 'a.wav');
-    writeFileSync(sound, 'sound');
+    writeFileSync(sound, 'RIFF\0\0\0\0WAVE');
     const args = ['transcribe', sound, '--model-path', '/m'];
     const { code, out } = await run(FAKE, args, '');
     expect([code, out]).toEqual([0, 'one two\n']);
@@ -151,6 +152,14 @@ describe('svc transcribe', () => {
     expect(readFileSync(file, 'utf8')).toBe('1\n00:00:00,100 --> 00:00:00,500\nword\n');
     const wrong = await here([...args, '--output', join(home, 'a.doc')]);
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('names no format')]);
+  });
+
+  it('looks whether the file is a sound before it opens the model', async () => {
+    const text = join(home, 'a.txt');
+    writeFileSync(text, 'no sound');
+    const { code, out, err } = await here(['transcribe', text, '--model-path', 'nobody/nothing']);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(/a\.txt cannot be read as a sound .*give WAV, MP3/);
   });
 });
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openImageModel, openTextModel } from '../../src/host/node/open.ts';
 import { planModel } from '../../src/host/node/plan.ts';
+import type { OpenEvent } from '../../src/engine/opening/open-event.ts';
 import { EngineError } from '../../src/files/error.ts';
 import { shippedFolder } from '../../src/files/shipped.ts';
 import { writeTokenizer } from '../engine/checkpoint-folder.ts';
@@ -58,6 +59,24 @@ it.each([
     expect(plan.fits).toBe(contextLength === modelContextLength);
   }
   expect(outcomes).toEqual(new Set([false, true]));
+});
+
+it('a model that has no room names the change that its plan names, and opens so', async () => {
+  const options = { model: shippedFolder('svc-chat-mini')!, memoryBudget: 10e6 };
+  const { change } = await planModel(options);
+  expect(change).toEqual({ quantization: 'int8', contextLength: expect.any(Number) as number });
+  const { contextLength } = change!;
+  await expect(openTextModel({ ...options, inline: true })).rejects.toThrow(
+    new RegExp(
+      `^[^:]* are free: it fits with \`quantization\` int8 and \`contextLength\` ${contextLength}, or in a larger \`memoryBudget\`$`,
+    ),
+  );
+  const notes: OpenEvent[] = [];
+  const changed = { ...options, ...change, inline: true };
+  const model = await openTextModel(changed, (event) => void notes.push(event));
+  await model.close();
+  expect(model.info.contextLength).toBe(contextLength);
+  expect(notes.filter((event) => event.type === 'note' && event.message.includes('shortened'))).toEqual([]);
 });
 
 it.each([10, 10.5])('the plan of images agrees with drawing within %s MiB', async (budget) => {

@@ -68,6 +68,8 @@ type ChatOptions = Values<typeof OPTIONS>;
 const HELP =
   '/reset forgets the conversation, /system TEXT starts one with instructions, /exit leaves; //TEXT sends a text that begins with a slash.';
 
+const ASKING = 'pipe a question into svc chat, or type it in the conversation';
+
 export function createChat(open: OpenTextModel): CommandDef {
   return createCommand({
     name: 'chat',
@@ -81,6 +83,7 @@ export function createChat(open: OpenTextModel): CommandDef {
       },
     ],
     options: OPTIONS,
+    remedies: { prompt: ASKING, p: ASKING, message: ASKING, question: ASKING },
     notes: `In the conversation: ${HELP} Several lines are one question where they are pasted, or stand between """ and """. Ctrl-C stops an answer, and leaves where there is none.`,
     run: ({ options, positionals: [model] }) => chat(open, modelNamed(model), options),
   });
@@ -90,9 +93,7 @@ export function createChat(open: OpenTextModel): CommandDef {
 function modelNamed(model: string | undefined): string {
   if (model === undefined) return shippedModelPath();
   if (/\s/.test(model) && !existsSync(model))
-    throw new UsageError(
-      `'${model}' is not a folder of a model that is there: pipe a question into svc chat, or type it in the conversation`,
-    );
+    throw new UsageError(`'${model}' is not a folder of a model that is there: ${ASKING}`);
   return model;
 }
 

@@ -51,7 +51,9 @@ export const doctor = createCommand({
     const { healthy, complaint } =
       problem === null ? verdict(examined) : { healthy: false, complaint: problem };
     if (complaint !== null) {
-      log.warn([complaint, ...remedies(thisSystem()).map((sentence) => `- ${sentence}`)].join('\n'));
+      // A complaint about what is healthy is that only software is.
+      const found = remedies(thisSystem(), { hasSoftware: healthy });
+      log.warn([complaint, ...found.map((sentence) => `- ${sentence}`)].join('\n'));
     }
     return healthy ? EXIT.ok : EXIT.failed;
   },

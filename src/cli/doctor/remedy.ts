@@ -22,7 +22,8 @@ const MESA: [string[], string][] = [
   [['arch'], 'sudo pacman -S vulkan-icd-loader vulkan-radeon vulkan-intel vulkan-swrast'],
 ];
 
-export function remedies(system: System): string[] {
+/** `hasSoftware`: an adapter that computes on the CPU works, so that a GPU is all that is missing. */
+export function remedies(system: System, { hasSoftware = false } = {}): string[] {
   const { platform, distribution, musl, container, wsl, lockedDevice } = system;
   if (platform === 'darwin') {
     return [
@@ -43,7 +44,7 @@ export function remedies(system: System): string[] {
   const sentences = [
     mesa === undefined
       ? "Install the Vulkan loader (libvulkan.so.1) and Mesa's Vulkan drivers, or your GPU vendor's."
-      : `AMD, Intel, or no GPU: ${mesa}.`,
+      : `${hasSoftware ? 'AMD or Intel' : 'AMD, Intel, or no GPU'}: ${mesa}.`,
     "NVIDIA: install the vendor's own driver; it brings Vulkan along.",
   ];
   if (lockedDevice !== null) {

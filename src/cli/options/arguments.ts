@@ -35,10 +35,12 @@ export interface Arguments<T extends OptionTable> {
   positionals: string[];
 }
 
+/** `remedies`: what to do instead of options that other programs have, by their names. */
 export function readArguments<T extends OptionTable>(
   args: string[],
   table: T,
   positionals: Positional[],
+  remedies: Readonly<Record<string, string>> = {},
 ): Arguments<T> {
   const config = Object.entries(table).flatMap(([name, { kind, alias, aliases = [] }]) => {
     const type: 'boolean' | 'string' = kind === 'boolean' ? 'boolean' : 'string';
@@ -61,7 +63,7 @@ export function readArguments<T extends OptionTable>(
   for (const [at, token] of tokens.entries()) {
     if (token.kind === 'positional') given.push(token.value);
     if (token.kind !== 'option') continue;
-    const { name, value, isSwitch } = readOption(token, table, positionals);
+    const { name, value, isSwitch } = readOption(token, table, { positionals, remedies });
     if (table[name]!.isOne && values[name] !== undefined)
       throw new UsageError(
         `--${name} takes one, and is given as ${values[name] as string} and ${value as string}`,
@@ -125,7 +127,13 @@ interface ReadOption {
   isSwitch?: boolean;
 }
 
-function readOption(token: OptionToken, table: OptionTable, positionals: readonly Positional[]): ReadOption {
+/** What a command takes that is not an option. */
+interface Beside {
+  positionals: readonly Positional[];
+  remedies: Readonly<Record<string, string>>;
+}
+
+function readOption(token: OptionToken, table: OptionTable, { positionals, remedies }: Beside): ReadOption {
   const { rawName, value } = token;
   const negated = token.name.startsWith('no-') ? findOption(token.name.slice(3), table) : null;
   if (negated?.option.kind === 'boolean' && value === undefined) return { name: negated.name, value: false };
@@ -133,6 +141,8 @@ function readOption(token: OptionToken, table: OptionTable, positionals: readonl
   if (!found) {
     const bare = positionals.find(({ elsewhere = [] }) => elsewhere.includes(token.name));
     if (bare) throw new UsageError(`there is no option ${rawName} here: give the ${bare.name} by itself`);
+    const remedy = Object.hasOwn(remedies, token.name) ? remedies[token.name] : undefined;
+    if (remedy !== undefined) throw new UsageError(`there is no option ${rawName} here: ${remedy}`);
     const near = meantBy(token.name, table);
     throw new UsageError(`there is no option ${rawName}${near === null ? '' : `; did you mean --${near}?`}`);
   }

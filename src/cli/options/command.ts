@@ -12,6 +12,8 @@ interface CommandSpec<T extends OptionTable> {
   usage?: readonly string[];
   positionals?: Positional[];
   options: T;
+  /** What to do instead of options that other programs have, by their names. */
+  remedies?: Readonly<Record<string, string>>;
   /** More help, below the options. */
   notes?: string;
   /** Returns the exit code if it is not 0. */
@@ -30,7 +32,7 @@ export function createCommand<const T extends OptionTable>(spec: CommandSpec<T>)
       }
       let given: Arguments<T>;
       try {
-        given = readArguments(rawArgs, spec.options, spec.positionals ?? []);
+        given = readArguments(rawArgs, spec.options, spec.positionals ?? [], spec.remedies);
       } catch (error) {
         spec.unread?.(error, rawArgs);
         throw error;

@@ -59,7 +59,7 @@ export function showOpening(log: ConsolaInstance) {
   let resumed = false;
   const event = (opening: OpenEvent) => {
     if (opening.type === 'note') {
-      log.info(noteText(opening));
+      log[opening.isWarning ? 'warn' : 'info'](noteText(opening));
     } else if (opening.type === 'warmup') {
       const { done, total, stage } = opening;
       const label = stage === undefined ? 'Preparing kernels' : `Preparing kernels of ${stage}`;

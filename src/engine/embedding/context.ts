@@ -2,7 +2,7 @@
 
 import { bytesText } from '../../files/bytes-text.ts';
 import type { EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
-import { option, say, type Prose } from '../../files/message.ts';
+import { option, say, warning, type Message, type Prose } from '../../files/message.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 
@@ -16,7 +16,7 @@ export function wantedContext(contextLength: number | undefined, { mostTokens }:
   return Math.min(contextLength ?? CONTEXT, mostTokens ?? Infinity);
 }
 
-/** Notes that explain why texts may have fewer tokens than asked for. `contextLength`: the option; `opened`: the tokens in force. */
+/** Notes that explain why texts may have fewer tokens than the model takes; warnings where a length was asked for. `contextLength`: the option; `opened`: the tokens in force. */
 export function embeddingContextNotes(
   contextLength: number | undefined,
   { context }: Pick<TextDeclaration, 'context'>,
@@ -25,7 +25,7 @@ export function embeddingContextNotes(
   { memoryBudget, capabilities }: Pick<Device, 'memoryBudget' | 'capabilities'>,
 ): Prose[] {
   const most = Math.min(context, stated.mostTokens ?? Infinity);
-  const notes: Prose[] = [];
+  const notes: Message[] = [];
   if (contextLength !== undefined && contextLength > most) {
     notes.push(
       say`${option('contextLength')} ${contextLength} is beyond the ${most} tokens of one text that the model was made for; using those`,
@@ -34,8 +34,8 @@ export function embeddingContextNotes(
   const wanted = Math.min(contextLength ?? CONTEXT, most);
   if (opened < wanted) {
     notes.push(
-      `the context is shortened from ${wanted} to ${opened} tokens to fit the memory budget of ${bytesText(memoryBudget)} and the ${bytesText(capabilities.bindingLimit)} that this adapter binds`,
+      say`the context is shortened from ${wanted} to ${opened} tokens to fit the memory budget of ${bytesText(memoryBudget)} and the ${bytesText(capabilities.bindingLimit)} that this adapter binds`,
     );
   }
-  return notes;
+  return contextLength === undefined ? notes : notes.map(warning);
 }

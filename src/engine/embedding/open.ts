@@ -13,7 +13,7 @@ import type { Device } from '../../gpu/device.ts';
 import type { TextDeclaration, TextTasks } from '../../models/text/blocks/architecture.ts';
 import type { TextOutputs } from '../../models/text/blocks/outputs.ts';
 import { readText } from '../../models/text/registry.ts';
-import { EMBEDDING_CLASSES, modelTypeOf } from '../opening/architectures.ts';
+import { embeddingClasses, modelTypeOf } from '../opening/architectures.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -74,11 +74,12 @@ async function openFiles(
   options: EmbeddingModelOptions,
   { onEvent, signal, defer }: Opening,
 ): Promise<EmbeddingFiles> {
+  const classes = embeddingClasses(options);
   const path = await fetchModel(platform, options, onEvent, signal, async (settings) => {
-    await readCheckpointConfig(settings, EMBEDDING_CLASSES);
+    await readCheckpointConfig(settings, classes);
   });
   const folder = await platform.openFolder(path);
-  const checkpoint = await openCheckpoint(folder, EMBEDDING_CLASSES);
+  const checkpoint = await openCheckpoint(folder, classes);
   defer(() => checkpoint.close());
   const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
   const isWhole = stated.inputs.attention === 'whole';

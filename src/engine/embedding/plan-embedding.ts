@@ -10,7 +10,7 @@ import type { TokenScore } from '../../files/checkpoint/token-score.ts';
 import { denseName } from '../../files/checkpoint/dense-modules.ts';
 import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
-import { EMBEDDING_CLASSES } from '../opening/architectures.ts';
+import { embeddingClasses } from '../opening/architectures.ts';
 import type { OpenOnPaper, PaperOpening, PaperSettings } from '../plan/paper-model.ts';
 import { NOWHERE, readPlannedCheckpoint, type PlannedCheckpoint } from '../plan/planned-checkpoint.ts';
 import { plannedPage, weightsOf } from '../plan/planned-weights.ts';
@@ -32,7 +32,7 @@ export const openEmbeddingOnPaper: OpenOnPaper = async (path, options, place, no
   const { tokenScore } = await layoutBy('last');
   const pageOf = (declaration: PlannedCheckpoint['declaration']) =>
     withTokenScore(declaration, declaration.outputs ? null : tokenScore).embed!;
-  const read = await readPlannedCheckpoint(folder, EMBEDDING_CLASSES, place, pageOf, note);
+  const read = await readPlannedCheckpoint(folder, embeddingClasses(options), place, pageOf, note);
   const isWhole = read.declaration.inputs.attention === 'whole';
   const layout = await layoutBy(isWhole ? 'mean' : 'last');
   const checkpoint = withModules(read, layout);

@@ -121,6 +121,10 @@ export const EMBEDDING_CLASSES: KnownClasses = {
   role: 'AutoModel',
 };
 
+/** The classes of embedding models, as the options of one ask for them. */
+export const embeddingClasses = ({ judge }: { judge?: boolean | undefined }): KnownClasses =>
+  judge ? { ...EMBEDDING_CLASSES, rerankersBy: 'judge' } : EMBEDDING_CLASSES;
+
 export const TRANSCRIPTION_CLASSES: KnownClasses = {
   get names() {
     return transcribers();

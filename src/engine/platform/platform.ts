@@ -42,6 +42,8 @@ export interface Platform {
       ) => Promise<void>;
     },
   ): Promise<{ path: string }>;
+  /** Bytes of memory that the machine has; Infinity: unknown. */
+  memory: number;
   openFolder(path: string): Promise<Folder>;
   /** Finds a folder, provided that it is one of the allowed folders or lies within one. */
   folderWithin(path: string, allowed: readonly string[]): Promise<{ path: string } | 'outside' | 'missing'>;

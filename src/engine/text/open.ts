@@ -123,9 +123,12 @@ function deviceSource(
       if (tpSize > 1)
         return loadOnRanks(device, platform, files, { ...options, safe, tpSize }, parts, onEvent);
       return loadOnto(device, files, options, parts, onEvent).catch(async (error: unknown) => {
-        const { memoryBudget } = device;
-        throw await withFittingChange(error, memoryBudget, options.quantization ?? 'none', () =>
-          paperText(device, { ...files.checkpoint, draft: files.draft }, files.config, options),
+        // How much LoRAs take is not planned.
+        if (options.loraPaths?.length) throw error;
+        const { checkpoint, media, draft } = files;
+        const sizes = { memoryBudget: device.memoryBudget, memory: platform.memory };
+        throw await withFittingChange(error, sizes, options.quantization ?? 'none', () =>
+          paperText(device, { ...checkpoint, media, draft }, files.config, options),
         );
       });
     },

@@ -150,11 +150,7 @@ class PaperText implements PaperModel {
   readonly #asked: AskedBeside;
   readonly #place: Pick<PlanPlace, 'openDevice'>;
   readonly #checkpoint: PlannedTextCheckpoint;
-  readonly #slots: number;
-  readonly #sizes: Pick<
-    TextModelOptions,
-    'speculativeAlgorithm' | 'speculativeNumDraftTokens' | 'kvCacheDtype'
-  >;
+  readonly #options: TextModelOptions;
   readonly #opened = new Map<PlannedQuantization, OpenedRunner>();
 
   constructor(
@@ -163,16 +159,14 @@ class PaperText implements PaperModel {
     options: TextModelOptions,
     quantizations: readonly PlannedQuantization[],
   ) {
-    const { maxRunningRequests: slots = DEFAULTS.runningRequests, contextLength = Infinity } = options;
-    const { speculativeAlgorithm, speculativeNumDraftTokens, kvCacheDtype } = options;
+    const { contextLength = Infinity, maxTotalTokens = Infinity } = options;
     const { declaration } = checkpoint;
     this.quantizations = quantizations;
-    this.contextLength = Math.min(contextLength, declaration.context);
+    this.contextLength = Math.min(contextLength, maxTotalTokens, declaration.context);
     this.#asked = askedBeside(options, declaration);
     this.mayStream = !this.#asked.layerwiseOffload;
     this.mayHostExperts = declaration.experts !== null && this.#asked.expertLayers === 0;
-    this.#slots = slots;
-    this.#sizes = { speculativeAlgorithm, speculativeNumDraftTokens, kvCacheDtype };
+    this.#options = options;
     this.#place = place;
     this.#checkpoint = checkpoint;
   }
@@ -191,15 +185,20 @@ class PaperText implements PaperModel {
   async open(
     memoryBudget: number,
     { quantization, contextLength, ...settings }: PaperSettings,
-    { maxTotalTokens = Infinity, isLeast = false }: { maxTotalTokens?: number; isLeast?: boolean } = {},
+    {
+      maxTotalTokens = this.#options.maxTotalTokens,
+      isLeast = false,
+    }: { maxTotalTokens?: number; isLeast?: boolean } = {},
   ): Promise<PaperOpening> {
     const { declaration } = this.#checkpoint;
     const device = this.#place.openDevice(memoryBudget);
+    // A limit on the tokens of all requests shortens a context that is opened, and not the sizes of its steps.
+    const opened = contextLength === this.contextLength ? this.#options.contextLength : contextLength!;
     const options = {
       ...runnerSizes(device, declaration, {
-        slots: this.#slots,
-        ...this.#sizes,
-        contextLength: contextLength!,
+        ...this.#options,
+        slots: this.#options.maxRunningRequests ?? DEFAULTS.runningRequests,
+        contextLength: opened,
         maxTotalTokens,
         ownBiases: ownBiases(this.#checkpoint),
       }),

@@ -2,7 +2,7 @@
 
 import { type Prose, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
-import { EngineError } from '../../files/error.ts';
+import { MemoryError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import { QUANTIZED_FORMATS, type QuantizedFormat } from '../../kernels/formats.ts';
 import { mayQuantise, type WeightTable } from '../../models/weights.ts';
@@ -70,8 +70,8 @@ export async function chooseQuantization(
   }
   const smallest = bytesIn.choices.at(-1)!;
   const asSmallest = smallest === 'none' ? 'as they are stored' : `even as ${smallest}`;
-  throw new EngineError(
-    'out_of_memory',
-    say`the weights need ${bytesText(bytesIn(smallest))} ${asSmallest}, the memory budget is ${bytesText(device.memoryBudget)}: raise ${option('memoryBudget')} or choose a smaller model`,
+  throw new MemoryError(
+    say`the weights need ${bytesText(bytesIn(smallest))} ${asSmallest}, the memory budget is ${bytesText(device.memoryBudget)}`,
+    say`raise ${option('memoryBudget')} or choose a smaller model`,
   );
 }

@@ -6,7 +6,7 @@ import type { ExpertOrder } from './fused-experts.ts';
 import type { GgufClass } from '../gguf/model.ts';
 import type { DerivedVectors } from '../tensors/derived.ts';
 import type { GgufTower } from '../gguf/tower.ts';
-import { say } from '../message.ts';
+import { option, say } from '../message.ts';
 import { listsClasses, talksWith, transcribesWith } from '../openers.ts';
 import { isRecord } from '../source.ts';
 import { MODULES } from './embedding-folder.ts';
@@ -34,6 +34,8 @@ export interface KnownClasses {
   derived?: (config: Json, architecture: string) => DerivedVectors | null;
   /** The chat template of a class, or of a general.architecture, whose checkpoints were published without one; null, or left out: there is none. */
   template?: (architecture: string) => string | null;
+  /** For messages: the option for rerankers that asked for these classes; left out: none did. */
+  rerankersBy?: string;
   /** For messages: "those that run". */
   purpose: string;
   /** Classes that Python code of their repositories defines, or defined before transformers did; that code is not looked at. */
@@ -102,7 +104,7 @@ export function refuseUnknownClass(
   path: string,
   config: Json,
   architecture: string | null,
-  { names, purpose, otherwise = [], transcribers = [] }: KnownClasses,
+  { names, purpose, rerankersBy, otherwise = [], transcribers = [] }: KnownClasses,
 ): void {
   if (architecture !== null && names.includes(architecture)) return;
   if (architecture !== null && transcribers.includes(architecture))
@@ -110,11 +112,17 @@ export function refuseUnknownClass(
       say`${path} transcribes sounds (${architecture}) and does not ${purpose}: ${transcribesWith(path)}`,
       architecture,
     );
-  if (architecture !== null && otherwise.includes(architecture))
+  if (architecture !== null && otherwise.includes(architecture)) {
+    const chats = talksWith(path);
+    const remedy =
+      rerankersBy === undefined
+        ? say`${chats}`
+        : say`${option(rerankersBy)} is for rerankers of classes that do (${listsClasses(purpose)}); leave it out to chat: ${chats}`;
     throw unsupported(
-      say`${path} is a language model (${architecture}), which does not ${purpose}: ${talksWith(path)}`,
+      say`${path} is a language model (${architecture}), which does not ${purpose}: ${remedy}`,
       FILE,
     );
+  }
   const type = config['model_type'];
   const stated =
     architecture === null

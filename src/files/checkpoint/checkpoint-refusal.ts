@@ -2,7 +2,8 @@
 // says what to fetch or run instead.
 
 import { option, say } from '../message.ts';
-import { drawsWith, embedsWith } from '../openers.ts';
+import { countText } from '../count-text.ts';
+import { drawsWith, embedsWith, servesAll } from '../openers.ts';
 import { badCheckpoint, type EngineError, unsupported } from '../error.ts';
 import { METHOD_NAMES } from '../coded/methods.ts';
 import { MODULES } from './embedding-folder.ts';
@@ -12,8 +13,12 @@ import { isTorchName } from '../tensors/tensor-file.ts';
 import { weightsFileOf } from './weights-file.ts';
 import type { Folder } from '../source.ts';
 
-/** Throws for a folder that contains another kind of checkpoint, or no config.json. */
-export function refuseForeignFolder(path: string, names: readonly string[]): void {
+/** Throws for a folder that contains another kind of checkpoint, or no config.json. `within`: names of folders in it that hold models. */
+export function refuseForeignFolder(
+  path: string,
+  names: readonly string[],
+  within: readonly string[] = [],
+): void {
   if (names.includes('model_index.json')) {
     throw unsupported(
       say`${path} is a diffusion pipeline (model_index.json), not a language model: ${drawsWith(path)}`,
@@ -34,6 +39,15 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
     throw unsupported(
       `${path} holds a model in Mistral's own layout (${MISTRAL}), which is not read: fetch the files of the Hugging Face layout, config.json and model.safetensors, from a revision or a conversion that has them`,
       MISTRAL,
+    );
+  }
+  const [first] = within;
+  if (first !== undefined) {
+    const several =
+      within.length > 1 ? `${countText(within.length, 'folder')} of models` : 'the folder of a model';
+    throw badCheckpoint(
+      say`${path} has no config.json, and holds ${several}: give one, such as ${path}/${first}${servesAll(path)}`,
+      'config.json',
     );
   }
   throw badCheckpoint(`${path} has no config.json: give the folder of a whole checkpoint`, 'config.json');

@@ -182,7 +182,7 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
     const outer = wrapper?.architecture ?? null;
     return { config, stated: config, configSource, architecture, wrapper: outer, quantized: null };
   }
-  refuseForeignFolder(path, names);
+  refuseForeignFolder(path, names, names.includes('config.json') ? [] : await folder.models?.());
   const stated = await readJson(folder, 'config.json');
   const named = await withoutHead(folder, names, stated, known);
   const half = named === null ? null : (known.textHalf?.(stated, named) ?? null);

@@ -32,7 +32,20 @@ export async function openDiskFolder(path: string): Promise<Folder> {
       return entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name);
     },
     open: (name) => openDiskSource(join(root, name)),
+    models: () => modelsWithin(root),
   };
+}
+
+const MODEL_FILES: readonly string[] = ['config.json', 'model_index.json'];
+
+/** A folder within that cannot be read holds none. */
+async function modelsWithin(root: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await readdir(root, { withFileTypes: true })) {
+    const files = entry.isDirectory() ? await readdir(join(root, entry.name)).catch(() => []) : [];
+    if (files.some((name) => MODEL_FILES.includes(name))) found.push(entry.name);
+  }
+  return found.toSorted();
 }
 
 /** Whether a file is GGUF whatever its name is. */

@@ -5,7 +5,7 @@ import { noteOf, option, say } from '../../files/message.ts';
 import { firstBudget, hostBudget, INTEGRATED } from '../../gpu/adapter-profile.ts';
 import { chosenProfile, withChoices } from '../../gpu/chosen-profile.ts';
 import { freeHostMemory } from '../../gpu/free-memory.ts';
-import { listAdapters, readShader } from '../../gpu/node.ts';
+import { bestAdapter, readShader } from '../../gpu/node.ts';
 import { openPaperDevice } from '../../gpu/paper-device.ts';
 import { PLANNING } from '../../options/jobs.ts';
 import { checkOptions, filledText, rulesOf, type Rules } from '../../engine/input/rules.ts';
@@ -68,7 +68,7 @@ export async function deviceBudget(): Promise<{ bytes: number; grows: boolean }>
 
 /** A system that cannot load the GPU binding has no adapter: the profile is then that of an integrated one. */
 async function firstAdapter(options: Omit<PlanOptions, 'model'>) {
-  const [like] = await listAdapters().catch(() => []);
+  const like = await bestAdapter().catch(() => undefined);
   return { like, profile: like ? chosenProfile(like, options) : withChoices(INTEGRATED, options) };
 }
 

@@ -1,5 +1,6 @@
 // The platform in Node: Dawn's binding, the disk, the hub's cache.
 
+import { totalmem } from 'node:os';
 import { decodeImage, decodeMask } from '../../files/image/image.ts';
 import { packedKey, readPacked, removePacked, writePacked } from '../../files/checkpoint/quantized-cache.ts';
 import { cacheFolder } from '../../files/disk/cache-folder.ts';
@@ -39,6 +40,7 @@ export const nodePlatform: Platform = {
       };
     },
   },
+  memory: totalmem(),
   async openPageStore({ where, most, checkpoint, computed, onTrouble }) {
     const store = /^rediss?:\/\//.test(where)
       ? await openRedisStore(where, onTrouble)

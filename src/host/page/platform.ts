@@ -36,6 +36,7 @@ export function browserPlatform(files: GivenFiles, hub: HubAccess): Platform {
     openFolder: async (path) => folders.open(folders.finds(path) ? path : (await resolve(path, {})).path),
     folderWithin: async (path) => (folders.has(path) ? { path } : 'missing'),
     packed: packedCache(stores, files),
+    memory: Infinity,
     openPageStore: null,
     media: PAGE_DECODERS,
     images: { image: decodeImage, mask: decodeMask },

@@ -150,11 +150,15 @@ async function listed(change: Promise<readonly LoraInfo[]>) {
   };
 }
 
+/** A path in the message may hold line breaks, and codes of a terminal. */
+const onOneLine = (message: string): string =>
+  message.replace(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));
+
 /** Gives every path without a LoRA the same answer: which files exist is for the log, not for the client. */
 function withoutReason(error: unknown, path: string, log: Log): unknown {
   if (!(error instanceof EngineError) || error.param !== 'path' || error.code !== 'model_not_found')
     return error;
-  log.warn(`No LoRA loaded: ${JSON.stringify(error.message)}`);
+  log.warn(`No LoRA loaded: ${onOneLine(error.message)}`);
   const message = `${show(path)} is not a folder of a LoRA that this server can read; give the one that PEFT saved it in, and find the reason in the server's log`;
   return modelNotFound(message, 'path', error);
 }

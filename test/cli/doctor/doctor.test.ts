@@ -203,6 +203,12 @@ describe('the remedy of svc doctor', () => {
   ])('for %j names %s', (change, text) => {
     expect(remedies({ ...system, ...change }).join('\n')).toContain(text);
   });
+  it('is for machines with a GPU alone where a software adapter works', () => {
+    expect(remedies(system).join('\n')).toContain('AMD, Intel, or no GPU: ');
+    const told = remedies(system, { hasSoftware: true }).join('\n');
+    expect(told).toContain('AMD or Intel: sudo apt install');
+    expect(told).not.toContain('no GPU');
+  });
   it('mentions containers only inside one', () => {
     expect(remedies(system).join('\n')).not.toContain('container');
   });

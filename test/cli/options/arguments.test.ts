@@ -100,6 +100,8 @@ it('nearestName() finds the name that was meant', () => {
   expect(nearestName('temp', ['temperature', 'top-p'])).toBe('temperature');
   expect(nearestName('xyz', names)).toBeNull();
   expect(nearestName('p', ['port'])).toBeNull();
+  expect(nearestName('requests-running-max', names)).toBe('max-running-requests');
+  expect(nearestName('prompt', ['mmproj', 'port'])).toBeNull();
 });
 
 it('readArguments() gives the engine the values under its own names', () => {

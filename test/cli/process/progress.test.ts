@@ -48,3 +48,18 @@ it('progress of a search for the fastest kernels shows how far it is, for each s
     ...[1, 2].map((done) => `Finding the fastest kernels of denoising: ${done} of 2`),
   ]);
 });
+
+it('notes are lines, and warnings where what was asked for is not done so', () => {
+  const lines: [string, string][] = [];
+  const log = {
+    info: (line: string) => void lines.push(['info', line]),
+    warn: (line: string) => void lines.push(['warn', line]),
+  } as unknown as ConsolaInstance;
+  const { event } = showOpening(log);
+  event({ type: 'note', message: 'as it is' });
+  event({ type: 'note', message: 'not as asked', isWarning: true });
+  expect(lines).toEqual([
+    ['info', 'as it is'],
+    ['warn', 'not as asked'],
+  ]);
+});

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { EmbeddingModel, EmbeddingRequest } from '../../../src/engine/embedding/embedding-model.ts';
+import { shippedModelPath } from '../../../src/files/shipped.ts';
 import { openAny, openEmbeddingModel } from '../../../src/host/node/open.ts';
 import { planModel } from '../../../src/host/node/plan.ts';
 
@@ -90,6 +91,13 @@ describe('a language model without files that say how it ranks', () => {
     await using stated = await openEmbeddingModel(options);
     expect((await valuesOf(stated, { inputs: [ids] }))[0]![0]).toBe(byIds);
     rmSync(folder, { recursive: true });
+  });
+
+  it('is refused with what the option is for where it cannot judge', async () => {
+    const opened = openEmbeddingModel({ model: shippedModelPath(), inline: true, judge: true });
+    await expect(opened).rejects.toThrow(
+      /which does not make embeddings: `judge` is for rerankers of classes .*; leave it out to chat: `openTextModel` opens it$/,
+    );
   });
 
   it('is refused where an answer is no token', async () => {

@@ -50,7 +50,7 @@ describe('a model three times as large as its budget', () => {
     const change = quantization === 'none' ? '`quantization` int4' : '`layerwiseOffload`';
     await expect(reply({ ...options, memoryBudget })).rejects.toMatchObject({
       code: 'out_of_memory',
-      message: expect.stringContaining(`; it fits with ${change}`) as string,
+      message: expect.stringContaining(`: it fits with ${change}`) as string,
     });
     // The change is enough; that of the others is tried below.
     if (quantization === 'none') await reply({ ...options, memoryBudget, quantization: 'int4' });

@@ -226,7 +226,7 @@ describe('the memory budget of a text model', () => {
     const { code, message } = await refusal({ memoryBudget: 12 * MiB });
     expect(code).toBe('out_of_memory');
     expect(message).toMatch(
-      /needs [\d.]+ MiB, .*budget of 12 MiB .*only [\d.]+ MiB are free: raise `memoryBudget`/,
+      /needs [\d.]+ MiB, .*budget of 12 MiB .*only [\d.]+ MiB are free: it fits with `quantization` int4 .*, or in a larger `memoryBudget`$/,
     );
   });
 

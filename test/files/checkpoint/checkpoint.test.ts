@@ -38,6 +38,15 @@ describe('a whole checkpoint', () => {
     await expect(list).rejects.toMatchObject({ code: 'bad_checkpoint', param: 'generation_config.json' });
   });
 
+  it('is named where it lies within the folder that is given', async () => {
+    const within = (...names: string[]) =>
+      openCheckpoint({ ...folderOf({}), models: async () => names }, CLASSES);
+    await expect(within('a', 'b')).rejects.toThrow(
+      /and holds 2 folders of models: give one, such as \/m\/a$/,
+    );
+    await expect(within()).rejects.toThrow(/has no config\.json: give the folder of a whole checkpoint$/);
+  });
+
   it('may be in shards', async () => {
     const checkpoint = await open(
       sharded(

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDiskFolder, openDiskSource } from '../../../src/files/disk/source-disk.ts';
 import { MOST_TEXT_BYTES, readJson, readText } from '../../../src/files/source.ts';
+import { shippedFolder } from '../../../src/files/shipped.ts';
 import { memorySource } from '../memory-source.ts';
 
 let root: string;
@@ -185,4 +186,10 @@ describe('a path that is not a readable file', () => {
       'config.json in /m has 134217729 bytes, and such a file may have 134217728',
     );
   });
+});
+
+it('a folder names those within that hold models', async () => {
+  const models = await openDiskFolder(dirname(shippedFolder('svc-chat-mini')!));
+  expect(await models.models!()).toEqual(expect.arrayContaining(['svc-chat-mini', 'svc-scenes-mini']));
+  expect(await (await openDiskFolder(shippedFolder('svc-chat-mini')!)).models!()).toEqual([]);
 });

@@ -188,6 +188,7 @@ describe('/load_lora_adapter', () => {
     chmodSync(at('closed'), 0o700);
     expect(lines.filter((line) => line.startsWith('warn No LoRA loaded'))).toHaveLength(paths.length);
     expect(lines.join()).toContain('file.gguf is not a sound GGUF file');
+    expect(lines.filter((line) => /: "|[\n\0]/.test(line))).toEqual([]);
   });
 
   it('says what is wrong with a LoRA that is there', async () => {

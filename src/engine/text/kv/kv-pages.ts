@@ -1,7 +1,7 @@
 // KV pages on the device: how many fit, with copies of fixed states beside them, and their first clearing.
 
 import { option, say } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
+import { MemoryError } from '../../../files/error.ts';
 import { bytesText } from '../../../files/bytes-text.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
@@ -81,9 +81,9 @@ export function fittingPages(
     return pagesWithin(device.memoryBudget - device.memoryUsed - extra(count), layout) >= count;
   });
   if (pages < least) {
-    throw new EngineError(
-      'out_of_memory',
-      say`after the weights ${bytesText(Math.max(free, 0))} of the memory budget of ${bytesText(device.memoryBudget)} are left, and ${LEAST_PAGES * PAGE_TOKENS} tokens of context need ${bytesText((least + 1) * layout.pageBytes)}: raise ${option('memoryBudget')} or choose ${option('quantization')} int4`,
+    throw new MemoryError(
+      say`after the weights ${bytesText(Math.max(free, 0))} of the memory budget of ${bytesText(device.memoryBudget)} are left, and ${LEAST_PAGES * PAGE_TOKENS} tokens of context need ${bytesText((least + 1) * layout.pageBytes)}`,
+      say`raise ${option('memoryBudget')} or choose ${option('quantization')} int4`,
     );
   }
   return pages;

@@ -1,6 +1,6 @@
 // Defaults that follow from a checkpoint: sampling values, end tokens, and the quantization and rows that fit into memory.
 
-import { type Prose, option, say } from '../../../files/message.ts';
+import { type Message, type Prose, option, say, warning } from '../../../files/message.ts';
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import { badCheckpoint, badRequest, EngineError } from '../../../files/error.ts';
@@ -153,14 +153,14 @@ function expertRows({ experts }: TextDeclaration, rowsOf: (columns: number) => n
   return Math.floor((rowsOf(experts.widest) - unfilled) / experts.chosen);
 }
 
-/** Notes that explain why the context in use differs from the requested one or from the model's own. */
+/** Notes that explain why the context in use differs from the model's own, and warnings that it differs from the requested one. */
 export function contextNotes(
   { contextLength, maxTotalTokens = Infinity }: TextModelOptions,
   { context: modelContext }: Pick<TextDeclaration, 'context'>,
   inForce: number,
   device: Device,
 ): Prose[] {
-  const notes: Prose[] = [];
+  const notes: Message[] = [];
   const wanted = Math.min(contextLength ?? modelContext, modelContext);
   if (contextLength !== undefined && contextLength > modelContext) {
     notes.push(
@@ -174,7 +174,7 @@ export function contextNotes(
         : `the memory budget of ${bytesText(device.memoryBudget)}`;
     notes.push(say`the context is shortened from ${wanted} to ${inForce} tokens to fit ${limit}`);
   }
-  return notes;
+  return contextLength === undefined ? notes : notes.map(warning);
 }
 
 /**

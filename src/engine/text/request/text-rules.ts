@@ -107,16 +107,18 @@ const PROMPTS = {
   ids: { ids, tools },
 } as const;
 
+const PROMPT_SHAPE = "{ messages: [{ role: 'user', content: 'Hello' }] }";
+
 /** Throws bad_request for a value that is not a prompt. */
 export function checkPrompt(prompt: TextPrompt): void {
   const given: unknown = prompt;
-  const wanted = 'an object with messages, text or ids';
+  const wanted = `an object with messages, text or ids, such as ${PROMPT_SHAPE}`;
   if (typeof given !== 'object' || given === null) refuse(given, 'prompt', wanted);
   const forms = (['messages', 'text', 'ids'] as const).filter((name) => Reflect.has(given, name));
   const [form] = forms;
   if (form === undefined || forms.length > 1) {
     throw badRequest(
-      `the prompt has ${forms.length === 0 ? 'none' : 'more than one'} of messages, text and ids: give one of them`,
+      `the prompt has ${forms.length === 0 ? 'none' : 'more than one'} of messages, text and ids: give one of them, such as prompt: ${PROMPT_SHAPE}`,
       'prompt',
     );
   }
@@ -165,6 +167,23 @@ export function checkKernelChoices({
     say`${option(param)} int8 has kernels for prompts that sum in another order than those after them, which ${option('deterministic')} rules out: leave one of them out`,
     param,
   );
+}
+
+const OTHER_NAMES = otherNamesOf({ ...SAMPLING, ...SCHEDULING });
+
+/**
+ * Checks options that hold members of requests beside members of their own, which have their own checks. `without`: members of a request that
+ * the options do not have. Throws bad_request.
+ */
+export function checkRequestOptions(
+  given: unknown,
+  what: string,
+  own: readonly string[],
+  without: readonly (keyof TextRequest)[],
+): void {
+  const rules = Object.entries(TEXT_REQUEST).filter(([name]) => !without.some((left) => left === name));
+  const named = [...own.map((name): [string, Rule] => [name, anything]), ...rules];
+  checkOptions(given, Object.fromEntries(named), what, [], OTHER_NAMES);
 }
 
 /** Throws bad_request for the first option that is unknown or out of bounds, or that has no effect in combination with another. */
@@ -231,10 +250,10 @@ export function checkExperts({
   );
 }
 
-const OTHER_NAMES = otherNamesOf({ ...SAMPLING, ...SCHEDULING });
-
 /** Checks a request. `vocabulary`: number of token ids; larger ids are refused. Throws bad_request. */
 export function checkTextRequest(request: TextRequest, vocabulary: number): void {
+  if (typeof request === 'object' && request !== null && request.prompt === undefined)
+    throw badRequest(`prompt is missing: give one, such as prompt: ${PROMPT_SHAPE}`, 'prompt');
   checkOptions(request, TEXT_REQUEST, 'a request', ['prompt'], OTHER_NAMES);
   const checkId = (id: number, param: string): void => {
     if (Number.isInteger(id) && id >= 0 && id < vocabulary) return;

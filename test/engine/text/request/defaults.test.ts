@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
 import {
+  contextNotes,
   endTokens,
   samplingDefaults,
   stepRows,
   suppressedTokens,
 } from '../../../../src/engine/text/request/defaults.ts';
 import type { Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
+import { noteOf } from '../../../../src/files/message.ts';
 import { readShader } from '../../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../../src/gpu/paper-device.ts';
 import type { TextDeclaration } from '../../../../src/models/text/blocks/architecture.ts';
@@ -88,4 +90,15 @@ it('requests at once are as many as one binding has fixed states for', () => {
     stepRows(device, config as unknown as TextDeclaration, 64, slots);
   expect(rowsFor(16)).toBe(64);
   expect(() => rowsFor(17)).toThrow('at most 16');
+});
+
+it('a context that is shortened is a warning where its length was asked for', () => {
+  const device = openPaperDevice({ shaders: readShader, memoryBudget: 10e6 });
+  const notes = (contextLength?: number) =>
+    contextNotes({ model: '', contextLength }, { context: 4096 }, 320, device).map(noteOf);
+  expect(notes()).toMatchObject([{ message: expect.stringContaining('from 4096 to 320') as string }]);
+  expect(notes()[0]).not.toHaveProperty('isWarning');
+  expect(notes(864)).toMatchObject([
+    { message: expect.stringContaining('from 864 to 320') as string, isWarning: true },
+  ]);
 });

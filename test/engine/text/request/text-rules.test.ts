@@ -132,6 +132,8 @@ describe('fields of a text request', () => {
   it.each<[unknown, string, string]>([
     [undefined, 'request', 'is undefined, it must be an object'],
     [{}, 'prompt', 'is missing'],
+    [{ messages: [] }, 'prompt', "such as prompt: { messages: [{ role: 'user'"],
+    [{ prompt: [message({})] }, 'prompt', "such as prompt: { messages: [{ role: 'user'"],
     [{ prompt, stop: Array(17).fill('a') }, 'stop', 'has 17 entries, it must have at most 16'],
     [{ prompt: 'hi' }, 'prompt', 'is "hi", it must be an object with messages, text or ids'],
     [{ prompt: {} }, 'prompt', 'none of messages, text and ids'],
