@@ -61,23 +61,29 @@ it.each([
   expect(outcomes).toEqual(new Set([false, true]));
 });
 
-it('a model that has no room names the change that its plan names, and opens so', async () => {
-  const options = { model: shippedFolder('svc-chat-mini')!, memoryBudget: 10e6 };
-  const { change } = await planModel(options);
-  expect(change).toEqual({ quantization: 'int8', contextLength: expect.any(Number) as number });
-  const { contextLength } = change!;
-  await expect(openTextModel({ ...options, inline: true })).rejects.toThrow(
-    new RegExp(
-      `^[^:]* are free: it fits with \`quantization\` int8 and \`contextLength\` ${contextLength}, or in a larger \`memoryBudget\`$`,
-    ),
-  );
-  const notes: OpenEvent[] = [];
-  const changed = { ...options, ...change, inline: true };
-  const model = await openTextModel(changed, (event) => void notes.push(event));
-  await model.close();
-  expect(model.info.contextLength).toBe(contextLength);
-  expect(notes.filter((event) => event.type === 'note' && event.message.includes('shortened'))).toEqual([]);
-});
+it.each([
+  [shippedFolder('svc-chat-mini')!, 10e6, ['quantization', 'contextLength']],
+  [tiny, 0.25 * MIB, ['memoryBudget']],
+] as const)(
+  '%s names the change that its plan names where it has no room, and opens so',
+  async (model, memoryBudget, names) => {
+    const options = { model, memoryBudget };
+    const { change } = await planModel(options);
+    expect(Object.keys(change!)).toEqual(names);
+    const changed = { ...options, ...change, inline: true };
+    const mebibytes = `${Math.ceil((change!.memoryBudget ?? 0) / MIB)}MiB`;
+    const named = names.map((name) => `\`${name}\` ${name === 'memoryBudget' ? mebibytes : change![name]}`);
+    const other = change!.memoryBudget === undefined ? ', or in a larger `memoryBudget`' : '';
+    await expect(openTextModel({ ...options, inline: true })).rejects.toThrow(
+      new RegExp(`^[^:]* are free: it fits with ${named.join(' and ')}${other}$`),
+    );
+    const notes: OpenEvent[] = [];
+    const opened = await openTextModel(changed, (event) => void notes.push(event));
+    await opened.close();
+    expect(opened.info.contextLength).toBe(change!.contextLength ?? opened.info.modelContextLength);
+    expect(notes.filter((event) => event.type === 'note' && event.message.includes('shortened'))).toEqual([]);
+  },
+);
 
 it.each([10, 10.5])('the plan of images agrees with drawing within %s MiB', async (budget) => {
   const options = { model: shippedFolder('svc-scenes-mini')!, memoryBudget: budget * MIB };

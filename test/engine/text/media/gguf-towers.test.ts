@@ -119,8 +119,8 @@ function stepTimes({ readers: { video } }: MediaModel): readonly number[] | null
   return finished(video.prepare({ source, indices, frames, isFitted: true }, {})).grid?.times ?? null;
 }
 
-it.each(PAIRS)(
-  'the GGUF tower $name has the rows of safetensors files',
+it.each(PAIRS.map((pair) => ({ ...pair, shown: `${pair.heard ? 'sounds' : 'media'} of ${pair.name}` })))(
+  'a GGUF tower has the rows of safetensors files: $shown',
   async ({ name, from, metadata, settings, heard, whole }) => {
     const plain = await openCheckpoint(await openDiskFolder(`${GOLDEN}/${from}`), TEXT_CLASSES);
     if (settings)

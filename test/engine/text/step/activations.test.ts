@@ -1,7 +1,6 @@
 // Language models whose activations are rounded to 8 bits, with the kernels of GPUs: replies, a batch and its single requests, and what is refused.
 
 import { afterAll, expect, test } from 'vitest';
-import type { PageStorage, PageStorageOptions } from '../../../../src/engine/platform/platform.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import type { OpenEvent } from '../../../../src/engine/opening/open-event.ts';
 import { TEXT } from '../../../../src/host/kinds/text.ts';
@@ -121,26 +120,4 @@ test('activations in 8 bits are refused for weights that are numbers, and on sof
     param: 'activationDtype',
     message: '`activationDtype` int8 is for GPUs, and this adapter is a software adapter: leave it out',
   });
-});
-
-test('stored prompts of activations in 8 bits are found by the same kernels only', async () => {
-  const named: string[] = [];
-  const storing = {
-    ...platform,
-    openPageStore: async ({ computed }: PageStorageOptions): Promise<PageStorage> => {
-      named.push(computed);
-      throw new Error('enough');
-    },
-  };
-  const options = [
-    {},
-    { activationDtype: 'int8' },
-    { deterministic: true },
-    { batchInvariance: false },
-  ] as const;
-  for (const own of options) {
-    const opened = openGolden('qwen3', { quantization: 'int8', storageCache: 'pages', ...own }, storing);
-    await expect(opened).rejects.toThrow('enough');
-  }
-  expect(new Set(named).size).toBe(options.length);
 });
