@@ -86,7 +86,12 @@ const transcriptionEntry = z.strictObject({
 });
 
 const paperEntry = z
-  .strictObject({ ...entry, architecture: z.string().optional(), max_model_len: count.optional() })
+  .strictObject({
+    ...entry,
+    architecture: z.string().optional(),
+    max_model_len: count.optional(),
+    draws_clips: z.literal(true).optional().describe('Unless a request says otherwise.'),
+  })
   .describe('Of a model that is not open.');
 
 export const Model = z.union([textEntry, imageEntry, embeddingEntry, transcriptionEntry, paperEntry]);

@@ -76,11 +76,12 @@ export const lorasOf = (model: TextModel): ReturnType<TextModel['loadedLoras']> 
 
 /** The entry of a model that is not open. */
 export function paperEntry(slot: Slot, { name, found }: OnDemandModel, created: number) {
-  const { architecture, contextLength } = found;
+  const { architecture, contextLength, drawsClips } = found;
   return {
     ...commonEntry(slot, name, created),
     ...(architecture !== null && { architecture }),
     ...(contextLength !== null && { max_model_len: contextLength }),
+    ...(drawsClips && { draws_clips: drawsClips }),
   };
 }
 

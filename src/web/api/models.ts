@@ -22,6 +22,8 @@ export interface ListedModel {
   size_multiple?: number;
   schedulers?: string[];
   image_defaults?: Record<string, unknown>;
+  /** Of a model that is not open. */
+  draws_clips?: boolean;
 }
 
 export interface ModelStatus {
@@ -41,6 +43,10 @@ const isText = ({ kind, modalities }: ListedModel): boolean =>
   kind === undefined ? modalities !== undefined : kind === 'text' || kind === null;
 const isImage = ({ kind, image_defaults: defaults }: ListedModel): boolean =>
   kind === undefined ? defaults !== undefined : kind === 'image';
+
+/** Whether a model draws clips unless it is asked for something else. */
+export const drawsClips = ({ image_defaults: defaults, draws_clips: drawn }: ListedModel): boolean =>
+  drawn ?? defaults?.['num_frames'] !== undefined;
 
 export const textModels = computed(() => (models.value ?? []).filter(isText));
 export const imageModels = computed(() => (models.value ?? []).filter(isImage));

@@ -1,7 +1,7 @@
 // What the form holds, kept while other views are shown and when the page is reloaded.
 
 import { computed, effect, signal } from '@preact/signals';
-import { imageModels, type ListedModel } from '../api/models.ts';
+import { drawsClips, imageModels } from '../api/models.ts';
 import { servedModel } from '../api/server-info.ts';
 import { type Configuration, type Sources, textOf, valueOf } from './configuration.ts';
 import { draw } from './drawings.ts';
@@ -74,7 +74,6 @@ export function changeField(name: string, value: string | boolean): void {
 /** The model that is chosen, else the first that draws images and not clips; undefined where the server has none. */
 export const chosenModel = computed(() => {
   const models = imageModels.value;
-  const drawsClips = ({ image_defaults: defaults }: ListedModel): boolean => 'num_frames' in (defaults ?? {});
   return (
     models.find(({ id }) => id === form.value.model) ??
     models.find((model) => !drawsClips(model)) ??

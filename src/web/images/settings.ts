@@ -2,7 +2,7 @@
 
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { fieldName, type Kind, type Setting } from '../../options/setting.ts';
-import type { ListedModel } from '../api/models.ts';
+import { drawsClips, type ListedModel } from '../api/models.ts';
 import type { ServedModelInfo } from '../api/server-info.ts';
 import { textOf, type Value } from './configuration.ts';
 
@@ -67,22 +67,22 @@ export interface ModelFields {
 
 /** `info`: what is known of a model that is open. */
 export function fieldsOf(model: ListedModel, info: ServedModelInfo | undefined): ModelFields {
-  const drawsClips = model.image_defaults?.['num_frames'] !== undefined;
+  const isOfClips = drawsClips(model);
   const { supports, upscaler, components = {} } = info ?? {};
   const controls = Object.keys(components).filter((name) => /^controlnet(_\d+)?$/.test(name)).length;
   const field = (name: Name): FormField => fieldFor(name, model);
   const isKnown = (name: Name): boolean => name !== 'negativePrompt' || supports?.negativePrompt !== false;
   const takesImage = supports !== undefined && (supports.imageToImage || supports.edits > 0);
   return {
-    main: [...MAIN.filter(isKnown), ...(drawsClips ? OF_CLIPS : []), 'samples' as const].map(field),
-    more: [...MORE, ...(drawsClips ? [] : OF_IMAGES), ...(upscaler ? OF_UPSCALER : [])].map(field),
+    main: [...MAIN.filter(isKnown), ...(isOfClips ? OF_CLIPS : []), 'samples' as const].map(field),
+    more: [...MORE, ...(isOfClips ? [] : OF_IMAGES), ...(upscaler ? OF_UPSCALER : [])].map(field),
     lora: info?.loras ? OF_LORA.map((name) => withLoras(field(name), info.loras!)) : [],
     control: controls > 0 ? OF_CONTROL.map(field) : [],
-    strength: supports?.imageToImage && !drawsClips ? field('strength') : null,
+    strength: supports?.imageToImage && !isOfClips ? field('strength') : null,
     takesImage,
-    takesMask: takesImage && !drawsClips && supports.inpainting,
-    controls: drawsClips ? 0 : controls,
-    drawsClips,
+    takesMask: takesImage && !isOfClips && supports.inpainting,
+    controls: isOfClips ? 0 : controls,
+    drawsClips: isOfClips,
   };
 }
 

@@ -54,6 +54,10 @@ describe('a model that is opened on demand', () => {
     const source = demandSource();
     source.models = listed.map((one) => found(one, 'image', one === 'clips'));
     await server.addCatalog(source, { budget: 2 * EACH, most: 0, pinned: [], keepAlive: null, waiting: 8 });
+    const { data } = (await (await fetch(`${url}/v1/models`)).json()) as {
+      data: { id: string; draws_clips?: true }[];
+    };
+    expect(data.filter(({ draws_clips: drawn }) => drawn).map(({ id }) => id)).toEqual(['clips']);
     const headers = { 'content-type': 'application/json' };
     const body = '{"prompt":"a","output_format":"webp"}';
     expect((await fetch(url + path, { method: 'POST', headers, body })).status).toBe(200);
