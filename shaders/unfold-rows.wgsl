@@ -29,7 +29,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     var values = vec4f();
     for (var i = 0u; i < 4u; i++) {
       let column = (4u * quad + i) / args.taps;
-      // Of the token within its text; tokens before the first one wrap around.
+      // The number of the source token in its text. Below zero it wraps around to one above tile.last.
       let token = tile.start + row + (4u * quad + i) % args.taps - args.taps / 2u;
       if (column < args.columns && token <= tile.last) {
         values[i] = x[(text + token) * args.x_stride + column];

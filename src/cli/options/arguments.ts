@@ -127,7 +127,7 @@ interface ReadOption {
   isSwitch?: boolean;
 }
 
-/** What a command takes that is not an option. */
+/** What is read beside the options of a command: its positional arguments, and advice for options that it does not have. */
 interface Beside {
   positionals: readonly Positional[];
   remedies: Readonly<Record<string, string>>;

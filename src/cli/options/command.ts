@@ -12,7 +12,7 @@ interface CommandSpec<T extends OptionTable> {
   usage?: readonly string[];
   positionals?: Positional[];
   options: T;
-  /** What to do instead of options that other programs have, by their names. */
+  /** Advice for options that other programs have and this command has not, by option name. */
   remedies?: Readonly<Record<string, string>>;
   /** More help, below the options. */
   notes?: string;

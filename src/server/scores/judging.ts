@@ -37,7 +37,7 @@ export interface Judge {
   usage(): { prompt_tokens: number; total_tokens: number };
 }
 
-/** What a route that ranks texts is for, in errors. */
+/** The purpose that errors state of routes which rank texts. */
 export const RANKING = { article: 'a', noun: 'reranker or embedding model' } as const;
 
 /** `wanted`: what the route is for; left out: an embedding model. */

@@ -3,10 +3,10 @@
 import { type ImageModel, MODEL_KINDS, type TextModel } from '../../index.ts';
 import { isOf, type Slot } from './service.ts';
 
-/** Of the models of a kind, those that `default` may mean. */
+/** Narrows the models of one kind to those that the name `default` may stand for. */
 export type Candidates = (slots: readonly Slot[]) => readonly Slot[];
 
-/** Those for which a property holds; all where it holds for none. */
+/** Narrows models to those for which `holds` is true; keeps all models if it is true for none. */
 export const preferring =
   (holds: (slot: Slot) => boolean): Candidates =>
   (slots) => {
@@ -14,7 +14,7 @@ export const preferring =
     return found.length > 0 ? found : slots;
   };
 
-/** Where the requests of image models go that draw clips. */
+/** The route that errors name for image models that draw clips. */
 export const CLIP_ENDPOINT = 'POST /v1/videos';
 
 /** Whether a model draws clips unless a request says otherwise; of a model that is not open, as far as its files tell. */

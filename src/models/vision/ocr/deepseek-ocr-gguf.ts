@@ -22,7 +22,7 @@ const NAMES: TowerNames = {
     ffn_down: 'mlp.fc2.',
   },
   outer: {
-    // That of CLIP, which is not read.
+    // The patch embedding of CLIP, which the page ignores.
     'v.patch_embd.': 'vision_model.embeddings.patch_embedding.',
     'v.position_embd.': 'vision_model.embeddings.position_embedding.',
     'v.pre_ln.': 'vision_model.pre_layrnorm.',
